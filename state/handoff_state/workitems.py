@@ -1,0 +1,205 @@
+"""Portable records: one file a work item, written one section at a time."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from handoff_state import behind, index
+from handoff_state.catalog import RECORD_KEYS, SECTIONS
+from handoff_state.codec import decode, encode
+from handoff_state.errors import HandoffError, SectionError, SlugCollisionError
+from handoff_state.locks import exclusive
+from handoff_state.refs import WorkItemRef, as_ref
+from handoff_state.writer import AtomicWriter, Change, Writer, read_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from handoff_state.codec import JsonObject
+    from handoff_state.layout import StateLayout
+
+LOCK_SECONDS = 30.0
+
+
+def read_record(data: bytes, file: str) -> JsonObject:
+    """Parse a record and check that ``file``, ``ref`` and the file name belong together.
+
+    Raises ``UnreadableRecordError`` and ``SlugCollisionError``.
+    """
+    record = decode(data, file)
+    ref = record.get("ref")
+    found = WorkItemRef.parse(ref) if isinstance(ref, str) else None
+    if found is None or found.file != file:
+        expected = file.removesuffix(".json")
+        raise SlugCollisionError(file=file, asked=expected, found=str(ref))
+    return record
+
+
+def ordered(record: JsonObject) -> JsonObject:
+    """``record`` in writing order: identity, the sections, then unknown keys as they stood."""
+    known = {key: record[key] for key in RECORD_KEYS if key in record}
+    return known | {key: value for key, value in record.items() if key not in known}
+
+
+def is_empty(record: JsonObject) -> bool:
+    """Whether nothing but identity and tombstones is left."""
+    return all(value is None for key, value in record.items() if key not in {"ref", "url"})
+
+
+class WorkItemStore:
+    """Reads and writes the records of one layout (seed 002, R6).
+
+    Each write replaces one section and leaves the rest as it is on disk, under the writers'
+    lock; nothing learned means nothing written. Raises ``RefError``, ``SectionError``,
+    ``UnreadableRecordError``, ``SlugCollisionError``, ``UnsafePathError``, ``BusyError``
+    and ``OSError``.
+    """
+
+    def __init__(
+        self,
+        layout: StateLayout,
+        writer: Writer | None = None,
+        *,
+        lock_seconds: float = LOCK_SECONDS,
+    ) -> None:
+        self.layout = layout
+        self._writer = writer or AtomicWriter()
+        self._index_writer = AtomicWriter(durable=False) if writer is None else writer
+        self._lock_seconds = lock_seconds
+
+    def read(self, ref: str | WorkItemRef) -> JsonObject:
+        """The whole record; ``{}`` when there is none."""
+        return self._load(as_ref(ref))[1] or {}
+
+    def section(self, ref: str | WorkItemRef, name: str) -> JsonObject | None:
+        """One section; None when it is absent or a tombstone."""
+        value = self.read(ref).get(name)
+        return value if isinstance(value, dict) else None
+
+    def write_section(self, ref: str | WorkItemRef, name: str, value: JsonObject | None) -> Change:
+        """Replace one section; None leaves a tombstone, and no section left removes the record."""
+        return self.update_section(ref, name, lambda _: value)
+
+    def update_section(
+        self,
+        ref: str | WorkItemRef,
+        name: str,
+        change: Callable[[JsonObject | None], JsonObject | None],
+    ) -> Change:
+        """Read, decide and write one section as one step under the writers' lock."""
+        if name not in SECTIONS:
+            raise SectionError(
+                f"no section is called {name!r}", hint=f"one of: {', '.join(SECTIONS)}"
+            )
+        target = as_ref(ref)
+        with exclusive(self.layout.portable_lock, timeout=self._lock_seconds):
+            data, record = self._load(target)
+            old = record.get(name) if record else None
+            new = change(old if isinstance(old, dict) else None)
+            if record is None and new is None:
+                return Change.UNCHANGED
+            updated = (record or {"ref": str(target)}) | {name: new}
+            return self._store(target, data, record, updated)
+
+    def drop(self, ref: str | WorkItemRef) -> Change:
+        """Remove a whole record."""
+        target = as_ref(ref)
+        with exclusive(self.layout.portable_lock, timeout=self._lock_seconds):
+            data, record = self._load(target)
+            return self._store(target, data, record, None)
+
+    def files(self) -> list[str]:
+        """The names under ``portable/`` that look like records, sorted."""
+        try:
+            names = os.listdir(self.layout.portable)  # noqa: PTH208 - names, not paths: no Path per record
+        except FileNotFoundError:
+            return []
+        hidden = self.layout.index.name
+        return sorted(n for n in names if n.endswith(".json") and n != hidden and n[0] != ".")
+
+    def records(self) -> Iterator[tuple[str, JsonObject | HandoffError]]:
+        """Every record by file name; an unreadable one comes as the error that says why."""
+        for name in self.files():
+            try:
+                data = read_plain(self.layout.portable / name)
+                if data is not None:
+                    yield name, read_record(data, name)
+            except HandoffError as error:
+                yield name, error
+
+    def rebuild_index(self) -> Change:
+        """Write the index anew from the records; remove it with the last of them."""
+        with exclusive(self.layout.portable_lock, timeout=self._lock_seconds):
+            return self._rebuild_index()
+
+    def _rebuild_index(self) -> Change:
+        rows = (
+            index.row(name, record)
+            for name, record in self.records()
+            if not isinstance(record, HandoffError)
+        )
+        return self._write_index(index.build(rows))
+
+    def _write_index(self, data: bytes | None) -> Change:
+        if not data:
+            return self._index_writer.remove(self.layout.index)
+        return self._index_writer.write(self.layout.index, data)
+
+    def _load(self, ref: WorkItemRef) -> tuple[bytes | None, JsonObject | None]:
+        data = read_plain(self.layout.record(ref))
+        if data is None:
+            return None, None
+        record = decode(data, ref.file)
+        found = record.get("ref")
+        if not isinstance(found, str) or as_ref(found) != ref:
+            raise SlugCollisionError(file=ref.file, asked=str(ref), found=str(found))
+        return data, record
+
+    def _store(
+        self,
+        ref: WorkItemRef,
+        data: bytes | None,
+        old: JsonObject | None,
+        new: JsonObject | None,
+    ) -> Change:
+        path = self.layout.record(ref)
+        if new is None or is_empty(new):
+            new = None
+        elif old is not None and _same(old, new):
+            return Change.UNCHANGED
+        self._settle(ref.file, data)
+        if new is None:
+            change = self._writer.remove(path)
+        else:
+            url = ref.url
+            change = self._writer.write(path, encode(ordered(new | ({"url": url} if url else {}))))
+        self._update_index(ref, old, new)
+        return change
+
+    def _settle(self, file: str, data: bytes | None) -> None:
+        # Whoever takes the lock next settles what a sync left: what is written now was
+        # written knowing the bytes that are on the disk (sync.md step 8).
+        known = behind.load(self.layout.handoff_behind)
+        settled = known.settled(file, data)
+        if settled is not known:
+            behind.save(self.layout.handoff_behind, settled, self._writer)
+
+    def _update_index(
+        self, ref: WorkItemRef, old: JsonObject | None, new: JsonObject | None
+    ) -> None:
+        before = index.row(ref.file, old) if old else None
+        after = index.row(ref.file, new) if new else None
+        shown = before or after
+        if shown is None or (before == after and self.layout.index.exists()):
+            return
+        current = read_plain(self.layout.index)
+        patched = current and index.patched(current, str(shown["ref"]), after)
+        if patched is None:
+            self._rebuild_index()
+        else:
+            self._write_index(patched)
+
+
+def _same(old: JsonObject, new: JsonObject) -> bool:
+    return encode(old) == encode(new)
