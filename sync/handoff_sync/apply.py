@@ -1,0 +1,233 @@
+"""Step 8 of a sync: write what was merged, so that a crash between any two steps loses nothing.
+
+(a) the behind map, naming the merge and where each file's bytes come from; (b) the files,
+each only while it still has the snapshot's bytes; (c) the index entries and the tip; then
+the report, and only then are the entries of files in step dropped. Whoever takes the lock
+next finishes (c).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from handoff_state import behind as behind_map
+from handoff_state.behind import BehindFile, BehindMap, fingerprint
+from handoff_state.codec import decode, encode
+from handoff_state.errors import UnsafePathError
+from handoff_state.locks import exclusive, is_held
+from handoff_state.workitems import LOCK_SECONDS, WorkItemStore, ordered
+from handoff_state.writer import AtomicWriter, read_plain
+from handoff_sync.objectstore import FILE_MODE, Entry, blob_oid
+
+if TYPE_CHECKING:
+    from handoff_state.codec import JsonObject
+    from handoff_state.layout import StateLayout
+    from handoff_sync.history import History
+    from handoff_sync.plan import Recorded
+    from handoff_sync.snapshot import Snapshot
+    from handoff_sync.worktree import Worktree
+
+#: Sections a running daemon keeps in memory and saves whole: written under it, a received
+#: one would be erased by its next save.
+_LEDGERS = ("poll", "pullRequests")
+
+
+@dataclass(slots=True, kw_only=True)
+class Application:
+    """Brings one worktree's files, index and tip to a merge; made anew for every run."""
+
+    layout: StateLayout
+    history: History
+    worktree: Worktree
+    writer: AtomicWriter = field(default_factory=AtomicWriter)
+
+    def recover(self) -> BehindMap:
+        """Finish what a crash left: settle each file, then the index entries and the tip.
+
+        The caller holds the writers' lock.
+        """
+        known = behind_map.load(self.layout.handoff_behind)
+        for name in known.files:
+            known = known.settled(name, self._bytes(name))
+        if known.tip is None:
+            return known
+        if known.previous == self.worktree.tip() and known.tip != known.previous:
+            self._move(known.previous, known.tip)
+        known = replace(known, tip=None, previous=None)
+        behind_map.save(self.layout.handoff_behind, known, self.writer)
+        return known
+
+    def apply(
+        self, snapshot: Snapshot, recorded: Recorded, start: str | None, merge: str
+    ) -> dict[str, bool]:
+        """Steps (a) to (c); returns each file that was to change, and whether it did."""
+        with exclusive(self.layout.portable_lock, timeout=LOCK_SECONDS):
+            daemon = is_held(self.layout.poll_pid)
+            writes = self._writes(snapshot, recorded, start, merge, daemon=daemon)
+            files = writes.files
+            if (
+                merge != recorded.commit
+                or files != behind_map.load(self.layout.handoff_behind).files
+            ):
+                pending = BehindMap(tip=merge, previous=recorded.commit, files=files)
+                behind_map.save(self.layout.handoff_behind, pending, self.writer)
+            for name, data in writes.targets.items():
+                self._write(name, data)
+            if merge != recorded.commit:
+                self._move(recorded.commit, merge)
+            written = {
+                name: replace(entry, base=merge, before=entry.after)
+                if entry.held and name in writes.targets
+                else entry
+                for name, entry in files.items()
+            }
+            settled = BehindMap(files=written)
+            behind_map.save(self.layout.handoff_behind, settled, self.writer)
+        if writes.targets:
+            WorkItemStore(self.layout).reindex(writes.targets)
+        return {name: name in writes.targets for name in writes.wanted}
+
+    def finish(self, merge: str | None) -> None:
+        """After the report: drop the entries of files that show the merge, or are based on it."""
+        if not self.layout.handoff_behind.exists():
+            return
+        with exclusive(self.layout.portable_lock, timeout=LOCK_SECONDS):
+            known = behind_map.load(self.layout.handoff_behind)
+            kept = {
+                name: entry
+                for name, entry in known.files.items()
+                if entry.held or not self._shows(name, entry, merge)
+            }
+            behind_map.save(self.layout.handoff_behind, replace(known, files=kept), self.writer)
+
+    def save_files(self, files: dict[str, BehindFile]) -> None:
+        """Keep the map after the working copy was committed."""
+        with exclusive(self.layout.portable_lock, timeout=LOCK_SECONDS):
+            known = behind_map.load(self.layout.handoff_behind)
+            behind_map.save(self.layout.handoff_behind, replace(known, files=files), self.writer)
+
+    def _shows(self, name: str, entry: BehindFile, merge: str | None) -> bool:
+        data = self._bytes(name)
+        shown = blob_oid(data) if data is not None else None
+        expected = self.history.version(merge, name)
+        return shown == (expected.oid if expected else None) or (
+            entry.base == merge and entry.before == entry.after
+        )
+
+    def _move(self, old: str | None, new: str) -> None:
+        self.worktree.move(old, new, self.entries_between(old, new), "merge")
+
+    def entries_between(self, old: str | None, new: str | None) -> dict[str, Entry | None]:
+        """The index entries a move of the tip asks for: what differs, and what is staged."""
+        before, after = self.history.entries(old), self.history.entries(new)
+        names = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+        return {name: after.get(name) for name in names | self.worktree.staged(old)}
+
+    def _writes(
+        self,
+        snapshot: Snapshot,
+        recorded: Recorded,
+        start: str | None,
+        merge: str,
+        *,
+        daemon: bool,
+    ) -> _Writes:
+        writes = _Writes(files=dict(recorded.files))
+        for name in snapshot.quarantined:
+            writes.files.setdefault(name, BehindFile(base=start))
+        merged = self.history.entries(merge)
+        for name in self._touched(snapshot, recorded, merge, merged):
+            self._plan_write(writes, snapshot, recorded, name, merged.get(name), daemon=daemon)
+        return writes
+
+    def _touched(
+        self, snapshot: Snapshot, recorded: Recorded, merge: str, merged: dict[str, Entry]
+    ) -> set[str]:
+        """Files the disk does not show as merged, and those the merge learned something about."""
+        names = {*merged, *snapshot.disk, *recorded.files} - snapshot.quarantined
+        differing = {
+            name
+            for name in names
+            if snapshot.disk.get(name) != (merged[name].oid if name in merged else None)
+        }
+        if recorded.commit is None or merge == recorded.commit:
+            return differing
+        others = [p for p in self.history.commit(merge).parents if p != recorded.commit]
+        bases = [b for p in others for b in self.history.merge_bases([recorded.commit], p)]
+        for side in others:
+            theirs = self.history.entries(side)
+            for base in bases:
+                past = self.history.entries(base)
+                differing |= {n for n in names if theirs.get(n) != past.get(n)}
+        return differing
+
+    def _plan_write(
+        self,
+        writes: _Writes,
+        snapshot: Snapshot,
+        recorded: Recorded,
+        name: str,
+        entry: Entry | None,
+        *,
+        daemon: bool,
+    ) -> None:
+        current = self._bytes(name)
+        target = self._target(name, entry)
+        base = writes.files[name].base if name in writes.files else recorded.commit
+        if entry is not None and target is None:
+            # Unreadable or not a plain file in the merge: it is not written here.
+            writes.files[name] = BehindFile(base=base)
+            return
+        held: JsonObject = {}
+        if daemon and current is not None and target is not None:
+            target, held = _held_back(name, current, target)
+        writes.files[name] = BehindFile(
+            base=base, before=fingerprint(current), after=fingerprint(target), held=held
+        )
+        writes.wanted.append(name)
+        shown = blob_oid(current) if current is not None else None
+        if shown == snapshot.disk.get(name) and current != target:
+            writes.targets[name] = target
+
+    def _target(self, name: str, entry: Entry | None) -> bytes | None:
+        if entry is None or entry.mode != FILE_MODE:
+            return None
+        if not isinstance(self.history.parsed(entry, name), dict):
+            return None
+        return self.history.store.blob(entry.oid)
+
+    def _bytes(self, name: str) -> bytes | None:
+        try:
+            return read_plain(self.layout.portable / name)
+        except (UnsafePathError, OSError):
+            return None
+
+    def _write(self, name: str, data: bytes | None) -> None:
+        path = self.layout.portable / name
+        if data is None:
+            self.writer.remove(path)
+        else:
+            self.writer.write(path, data)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Writes:
+    files: dict[str, BehindFile]
+    targets: dict[str, bytes | None] = field(default_factory=dict)
+    wanted: list[str] = field(default_factory=list)
+
+
+def _held_back(name: str, current: bytes, target: bytes) -> tuple[bytes, JsonObject]:
+    """The bytes to write under a running daemon, and the sections kept as the disk has them."""
+    disk, merged = decode(current, name), decode(target, name)
+    held = {
+        section: disk.get(section)
+        for section in _LEDGERS
+        if disk.get(section) != merged.get(section)
+    }
+    if not held:
+        return target, {}
+    mixed = {key: value for key, value in merged.items() if key not in held}
+    mixed |= {key: value for key, value in held.items() if value is not None}
+    return encode(ordered(mixed)), held

@@ -1,0 +1,147 @@
+"""Paths that are not state: seen, never merged; taken whole only with ``--with-code``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from handoff_sync.errors import DivergedError, UnrelatedError
+from handoff_sync.objectstore import TREE_MODE, Entry, MissingObjectError
+
+if TYPE_CHECKING:
+    from handoff_sync.history import History
+    from handoff_sync.objectstore import ObjectStore
+
+_STEPS = (
+    "git handoff sync --offline, then git pull or git push, then git handoff sync "
+    "(or let this do it where no path is changed on both sides: git handoff sync --with-code)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeCommits:
+    """How many commits on each side touch paths that are not state."""
+
+    ours: int
+    theirs: int
+
+
+def count_code_commits(history: History, ours: str | None, theirs: str | None) -> CodeCommits:
+    """Look at every commit only one side has."""
+    return CodeCommits(
+        ours=sum(_touches_code(history, oid) for oid in history.between(theirs, ours)),
+        theirs=sum(_touches_code(history, oid) for oid in history.between(ours, theirs)),
+    )
+
+
+def refuse_code(history: History, ours: str | None, theirs: str | None) -> None:
+    """Stop where a sync would publish or merge code. Raises ``DivergedError``."""
+    found = count_code_commits(history, ours, theirs)
+    if not found.ours and not found.theirs:
+        return
+    if ours and theirs and not history.merge_bases([ours], theirs):
+        raise UnrelatedError(
+            "the remote branch shares no commit with this one, and they differ outside the state",
+            hint="check the remote and the branch: git remote -v; clone the remote to start from it",
+        )
+    if theirs is None:
+        raise DivergedError(
+            "the remote has no such branch yet, and its first push would publish code",
+            hint="git push -u REMOTE BRANCH once, then git handoff sync",
+        )
+    sides = [
+        f"{count} {whose} commit{'' if count == 1 else 's'}"
+        for count, whose in ((found.ours, "unpushed"), (found.theirs, "incoming"))
+        if count
+    ]
+    raise DivergedError(
+        f"{' and '.join(sides)} touch paths that are not state, and code is never merged here",
+        hint=_STEPS,
+    )
+
+
+def _touches_code(history: History, oid: str) -> bool:
+    parents = history.commit(oid).parents
+    try:
+        before = history.outer(parents[0]) if parents else {}
+    except MissingObjectError:
+        return True  # at a shallow edge nothing can be said to be untouched
+    return history.outer(oid) != before
+
+
+def merged_outer(history: History, bases: list[str], ours: str, theirs: str) -> str:
+    """The tree outside the state, each path from the one side that changed it.
+
+    Raises ``DivergedError`` where both sides changed one path.
+    """
+    if len(bases) != 1:
+        raise DivergedError("the code has no single common past", hint=_STEPS)
+    store = history.store
+    trees = [_without_folder(history, oid) for oid in (bases[0], ours, theirs)]
+    merged = _three_trees(store, *trees, "")
+    return merged
+
+
+def _without_folder(history: History, commit: str) -> str:
+    def strip(tree: str, path: list[str]) -> str:
+        head, *rest = path
+        entry = history.store.tree(tree).get(head)
+        if entry is None or entry.mode != TREE_MODE:
+            return tree
+        inner = strip(entry.oid, rest) if rest else None
+        kept = Entry(TREE_MODE, inner) if inner and history.store.tree(inner) else None
+        return history.store.write_tree(tree, {head: kept})
+
+    return strip(history.commit(commit).tree, history.folder.split("/"))
+
+
+def _three_trees(store: ObjectStore, base: str, ours: str, theirs: str, where: str) -> str:
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    o, a, b = (store.tree(oid) for oid in (base, ours, theirs))
+    changes: dict[str, Entry | None] = {}
+    for name in {*a, *b}:
+        x, y, z = o.get(name), a.get(name), b.get(name)
+        if y == z or z == x:
+            continue
+        if y == x:
+            changes[name] = z
+        elif y and z and y.mode == z.mode == TREE_MODE and (x is None or x.mode == TREE_MODE):
+            inner = _three_trees(
+                store, x.oid if x else store.write_tree(None, {}), y.oid, z.oid, f"{where}{name}/"
+            )
+            changes[name] = Entry(TREE_MODE, inner)
+        else:
+            raise DivergedError(f"both sides changed {where}{name}", hint=_STEPS)
+    return store.write_tree(ours, changes)
+
+
+def changed_code(history: History, old: str | None, new: str | None) -> dict[str, Entry | None]:
+    """The files outside the state that differ between two commits, by path."""
+    before, after = (
+        _without_folder(history, oid) if oid else history.store.write_tree(None, {})
+        for oid in (old, new)
+    )
+    found: dict[str, Entry | None] = {}
+    _diff(history.store, before, after, "", found)
+    return found
+
+
+def _diff(
+    store: ObjectStore, old: str, new: str, where: str, into: dict[str, Entry | None]
+) -> None:
+    if old == new:
+        return
+    empty = store.write_tree(None, {})
+    before, after = store.tree(old), store.tree(new)
+    for name in {*before, *after}:
+        x, y = before.get(name), after.get(name)
+        if x == y:
+            continue
+        inner = [entry.oid if entry and entry.mode == TREE_MODE else empty for entry in (x, y)]
+        if any(oid != empty for oid in inner):
+            _diff(store, inner[0], inner[1], f"{where}{name}/", into)
+        if (x and x.mode != TREE_MODE) or (y and y.mode != TREE_MODE):
+            into[f"{where}{name}"] = y if y and y.mode != TREE_MODE else None

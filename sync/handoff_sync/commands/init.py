@@ -1,0 +1,81 @@
+"""git handoff init: set a worktree up to carry state."""
+
+from __future__ import annotations
+
+import json
+
+import rich_click as click
+
+from handoff_sync.commands.declare import Touches, command, json_option
+from handoff_sync.commands.invocation import Invocation
+
+_STATE_FILES = frozenset(
+    {".gitignore", ".gitattributes", ".handoff.yaml", "README.md", "LICENSE", ".the-loop"}
+)
+
+
+@command("init", Touches.CONFIG, Touches.RECORDS, Touches.LOCAL, example="git handoff init")
+@click.option(
+    "--carry", type=click.Choice(["branch", "ref"]), default="branch", help="Where records live."
+)
+@click.option("--remote", metavar="NAME", default="origin", show_default=True, help="The remote.")
+@click.option("-n", "--dry-run", is_flag=True, help="Say what would change; change nothing.")
+@json_option
+@click.pass_obj
+def command_init(
+    invocation: Invocation, *, carry: str, remote: str, dry_run: bool, as_json: bool
+) -> int:
+    """Write the ignore block, attributes and .handoff.yaml; commit nothing."""
+    from handoff_state.writer import AtomicWriter, DryRunWriter
+    from handoff_sync.config import folder_in
+    from handoff_sync.errors import UnsupportedError
+    from handoff_sync.install import Setup
+    from handoff_sync.objects import LibgitObjects
+    from handoff_sync.repository import check_supported
+    from handoff_sync.worktree import current_branch
+
+    if carry == "ref":
+        raise UnsupportedError(
+            "carry: ref is not in this version", hint="git handoff init --carry branch"
+        )
+    repository = invocation.repository()
+    check_supported(repository)
+    config = invocation.config(repository)
+    folder = folder_in(repository, config.layout)
+    branch = config.branch or current_branch(LibgitObjects(repository)).removeprefix("refs/heads/")
+    setup = Setup(
+        top=repository.top,
+        layout=config.layout,
+        root=folder.removesuffix("portable").rstrip("/") or ".",
+        branch=branch,
+        remote=remote,
+    )
+    changes = setup.carry_out(DryRunWriter() if dry_run else AtomicWriter())
+    if not dry_run:
+        setup.make_folders()
+    tracked = repository.git.ok("ls-files", "-z").decode("utf-8", "replace").split("\0")
+    is_code = any(path and path.split("/")[0] not in _STATE_FILES for path in tracked)
+    if as_json:
+        document = {
+            "schema": 1,
+            "outcome": "planned" if dry_run else "done",
+            "root": setup.root,
+            "branch": branch,
+            "files": {name: change.value for name, change in changes.items()},
+        }
+        click.echo(json.dumps(document, indent=2))
+        return 0
+    for name, change in changes.items():
+        click.echo(f"{name}: {'would be ' if dry_run and change else ''}{change.value}")
+    if is_code:
+        click.echo(
+            "note: this branch holds code too; a repository kept for state alone is calmer",
+            err=True,
+        )
+    if not invocation.quiet:
+        click.echo("next: git add .gitignore .gitattributes .handoff.yaml && git commit", err=True)
+        click.echo(f"      git push -u {remote} {branch} && git handoff sync", err=True)
+    return 0
+
+
+command = command_init

@@ -1,0 +1,48 @@
+"""git handoff layout: every catalogued path, and whether it travels."""
+
+from __future__ import annotations
+
+import json
+
+import rich_click as click
+
+from handoff_sync.commands.declare import command, json_option
+from handoff_sync.commands.invocation import Invocation
+
+
+@command("layout", example="git handoff layout --json")
+@json_option
+@click.pass_obj
+def command_layout(invocation: Invocation, *, as_json: bool) -> int:
+    """Say for every path under the state root: portable or local, what it holds, and why."""
+    from handoff_state.catalog import GENERATED_PATHS
+
+    if as_json:
+        rows = [
+            {
+                "path": path.pattern,
+                "travels": path.portable,
+                "holds": path.holds,
+                "why": path.why,
+            }
+            for path in GENERATED_PATHS
+        ]
+        click.echo(json.dumps({"schema": 1, "paths": rows}, indent=2))
+        return 0
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from handoff_sync.report.terminal import console
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in ("path", "", "holds", "why"):
+        table.add_column(heading, overflow="fold")
+    for path in GENERATED_PATHS:
+        kind = "portable" if path.portable else "local"
+        table.add_row(escape(path.pattern), kind, escape(path.holds), escape(path.why))
+    console(color=invocation.colors()).print(table)
+    return 0
+
+
+command = command_layout

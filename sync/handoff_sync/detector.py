@@ -1,0 +1,77 @@
+"""Ask the detector library whether a piece of text is a secret; imported only when needed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Protocol
+
+    class _Detector(Protocol):
+        def analyze_string(self, string: str) -> Iterable[str]: ...
+
+
+#: The shortest run any token shape of the library has; ids, times and words are shorter or
+#: plainly something else, and then the library need not be imported at all.
+_CANDIDATE = re.compile(r"[A-Za-z0-9_\-./+=:]{16,}|-----BEGIN")
+_HARMLESS = re.compile(
+    r"[0-9]+|[0-9T:Z.-]{16,24}|[a-z]+|[a-z]+:[\w.-]+/[\w.-]+(?:/[\w.-]+)?#[0-9]+"
+    r"|https://[\w.:-]+(?:/[\w.-]+)*(?:#[\w-]{0,40})?"
+)
+
+
+def is_secret(text: str) -> bool:
+    """Whether a token detector recognises something in ``text`` (rule HF202)."""
+    if not _CANDIDATE.search(text) or _HARMLESS.fullmatch(text):
+        return False
+    return any(any(detector.analyze_string(text)) for detector in _detectors())
+
+
+@cache
+def _detectors() -> Sequence[_Detector]:
+    # Detectors of token shapes only: the entropy and keyword ones take any comment id for a
+    # secret, and a guard that cries wolf is switched off.
+    from detect_secrets.plugins import (
+        artifactory,
+        aws,
+        azure_storage_key,
+        discord,
+        github_token,
+        gitlab_token,
+        jwt,
+        mailchimp,
+        npm,
+        openai,
+        private_key,
+        pypi_token,
+        sendgrid,
+        slack,
+        square_oauth,
+        stripe,
+        telegram_token,
+        twilio,
+    )
+
+    return (
+        artifactory.ArtifactoryDetector(),
+        aws.AWSKeyDetector(),
+        azure_storage_key.AzureStorageKeyDetector(),
+        discord.DiscordBotTokenDetector(),
+        github_token.GitHubTokenDetector(),
+        gitlab_token.GitLabTokenDetector(),
+        jwt.JwtTokenDetector(),
+        mailchimp.MailchimpDetector(),
+        npm.NpmDetector(),
+        openai.OpenAIDetector(),
+        private_key.PrivateKeyDetector(),
+        pypi_token.PypiTokenDetector(),
+        sendgrid.SendGridDetector(),
+        slack.SlackDetector(),
+        square_oauth.SquareOAuthDetector(),
+        stripe.StripeDetector(),
+        telegram_token.TelegramBotTokenDetector(),
+        twilio.TwilioKeyDetector(),
+    )

@@ -1,0 +1,154 @@
+"""The one branch and the index entries under ``portable/``: all a sync moves in a worktree."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from handoff_sync.errors import (
+    CorruptError,
+    NoRepositoryError,
+    RepositoryBusyError,
+    WrongBranchError,
+)
+from handoff_sync.git import sanitised
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from handoff_sync.objects import LibgitObjects
+    from handoff_sync.objectstore import Entry
+    from handoff_sync.repository import Repository
+
+_INDEX_LOCK_SECONDS = 5.0
+_PAUSE_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """A worktree on the branch that carries state; ``folder`` is ``portable/`` from its top."""
+
+    repository: Repository
+    objects: LibgitObjects
+    branch: str
+    folder: str
+
+    def check(self) -> None:
+        """Raise ``WrongBranchError`` unless state may be committed here now."""
+        head = self.objects.head()
+        if head != self.branch:
+            where = f"on {_short(head)}" if head else "on a detached HEAD"
+            raise WrongBranchError(
+                f"state travels on {_short(self.branch)}, and this worktree is {where}",
+                hint=f"git switch {_short(self.branch)}, or run it in the worktree that is on it",
+            )
+        operation = self.repository.in_progress()
+        if operation:
+            raise WrongBranchError(
+                f"{operation} is in progress",
+                hint="finish it (git status says how) or abort it, then run this again",
+            )
+        if self.repository.flag("core.sparsecheckout") and self._skipped():
+            raise WrongBranchError(
+                "records under portable/ are outside the sparse checkout",
+                hint=f"git sparse-checkout add {self.folder}",
+            )
+
+    def tip(self) -> str | None:
+        """The branch's oid; None while it is unborn."""
+        return self.objects.ref(self.branch)
+
+    def move(
+        self, old: str | None, new: str | None, entries: Mapping[str, Entry | None], why: str
+    ) -> None:
+        """Set index entries, then the branch from ``old`` to ``new``, each by compare-and-swap.
+
+        The index goes first: a commit made between the two then holds the records as they
+        are, where the other order would let it take them back.
+        """
+        self.set_entries({f"{self.folder}/{name}": entry for name, entry in entries.items()})
+        self.set_tip(old, new, why)
+
+    def set_tip(self, old: str | None, new: str | None, why: str) -> None:
+        """Move the branch; ``RepositoryBusyError`` when it is not at ``old`` any more."""
+        line = f"update {self.branch}\0{new or _ZERO}\0{old or _ZERO}\0"
+        done = self.repository.git.run(
+            "update-ref", "-m", f"handoff: {why}", "--stdin", "-z", data=line.encode()
+        )
+        if done.code:
+            raise RepositoryBusyError(
+                f"{_short(self.branch)} moved while this ran: {sanitised(done.err)}",
+                hint="nothing is lost; run it again",
+            )
+
+    def set_tracking(self, ref: str, new: str) -> None:
+        """Let git's own note of the remote branch say what was just read back."""
+        if self.objects.ref(ref) != new:
+            # Best effort: a stale note is git's ordinary state, and no decision rests on it.
+            self.repository.git.run("update-ref", "-m", "handoff: verified", ref, new)
+
+    def set_entries(self, entries: Mapping[str, Entry | None]) -> None:
+        """Replace index entries by path from the top; git does the locking."""
+        if not entries:
+            return
+        lines = [
+            f"{entry.mode:06o} {entry.oid}\t{path}\0" if entry else f"0 {_ZERO}\t{path}\0"
+            for path, entry in sorted(entries.items())
+        ]
+        data = "".join(lines).encode("utf-8", "surrogateescape")
+        self._with_index("update-index", "-z", "--index-info", data=data)
+        kept = "".join(f"{path}\0" for path, entry in sorted(entries.items()) if entry)
+        if kept:
+            # Stat data only, so that the next `git status` need not read the files again.
+            self.repository.git.run(
+                "add", "--refresh", "--ignore-errors", "--pathspec-from-file=-",
+                "--pathspec-file-nul", data=kept.encode("utf-8", "surrogateescape"),
+            )  # fmt: skip
+
+    def staged(self, tip: str | None) -> set[str]:
+        """Names under ``portable/`` whose index entry is not the tip's."""
+        git, tree = self.repository.git, tip or _EMPTY_TREE
+        out = git.ok(
+            "diff-index", "--cached", "--name-only", "-z", "--ita-invisible-in-index", "--no-renames",
+            tree, "--", f"{self.folder}/",
+        )  # fmt: skip
+        prefix = f"{self.folder}/"
+        paths = out.decode("utf-8", "surrogateescape").split("\0")
+        return {path.removeprefix(prefix) for path in paths if path}
+
+    def _with_index(self, *args: str, data: bytes) -> None:
+        deadline = time.monotonic() + _INDEX_LOCK_SECONDS
+        while True:
+            done = self.repository.git.run(*args, data=data)
+            if not done.code:
+                return
+            if "index.lock" not in done.err:
+                raise CorruptError(f"git could not write the index: {sanitised(done.err)}")
+            if time.monotonic() >= deadline:
+                raise RepositoryBusyError(
+                    "another git process holds index.lock in this worktree",
+                    hint="let it finish; if none is running, it is a left-over: "
+                    "look at .git/index.lock, then remove it",
+                )
+            time.sleep(_PAUSE_SECONDS)
+
+    def _skipped(self) -> bool:
+        out = self.repository.git.ok("ls-files", "-t", "-z", "--", f"{self.folder}/")
+        return any(line.startswith(b"S ") for line in out.split(b"\0"))
+
+
+_ZERO = "0" * 40
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+
+def _short(ref: str | None) -> str:
+    return (ref or "").removeprefix("refs/heads/")
+
+
+def current_branch(objects: LibgitObjects) -> str:
+    """The branch HEAD is on. Raises ``NoRepositoryError`` when detached."""
+    head = objects.head()
+    if head is None:
+        raise NoRepositoryError("HEAD is detached", hint="git switch BRANCH")
+    return head
