@@ -26,14 +26,15 @@ class BehindFile:
     """One file that is behind: ``base`` is the commit its bytes come from, None for none.
 
     ``before`` and ``after`` are fingerprints of the bytes the sync found and the bytes it
-    was to write. ``held`` names sections left as the disk had them while a daemon runs,
-    each with the commit whose version of it the disk still shows.
+    was to write. ``held`` are sections left as the disk had them while a daemon that keeps
+    them in memory runs, each with the value the disk had: what differs from it later is
+    what the daemon learned.
     """
 
     base: str | None
     before: str | None = None
     after: str | None = None
-    held: dict[str, str | None] = field(default_factory=dict)
+    held: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class BehindMap:
         """
         entry = self.files.get(name)
         shown = fingerprint(data)
-        if entry is None or self.tip is None or entry.held or shown != entry.after:
+        if entry is None or self.tip is None or shown != entry.after:
             return self
         if entry.before == entry.after:
             return self
@@ -84,7 +85,7 @@ def save(path: Path, behind: BehindMap, writer: Writer) -> None:
             "base": entry.base,
             "before": entry.before,
             "after": entry.after,
-            **({"held": dict[str, "JSON"](entry.held)} if entry.held else {}),
+            **({"held": entry.held} if entry.held else {}),
         }
         for name, entry in sorted(behind.files.items())
     }
@@ -100,12 +101,11 @@ def save(path: Path, behind: BehindMap, writer: Writer) -> None:
 def _entry(value: JSON) -> BehindFile:
     if not isinstance(value, dict):
         raise TypeError
-    held = {name: _oid(oid) for name, oid in as_object(value.get("held")).items()}
     return BehindFile(
         base=_oid(value["base"]),
         before=_oid(value["before"]),
         after=_oid(value["after"]),
-        held=held,
+        held=as_object(value.get("held")),
     )
 
 

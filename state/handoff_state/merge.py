@@ -36,11 +36,15 @@ Value: TypeAlias = "JSON | _Absent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """One place where both sides changed and a rule chose: what was set aside, and why."""
+    """One place where both sides changed and a rule chose: what was set aside, and why.
+
+    ``lost`` is canonical JSON; ``commit`` is the one that holds it, where the caller knows.
+    """
 
     pointer: str
     rule: str
     lost: str
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,17 +98,13 @@ def merge_records(
 
 
 def merge_bytes(
-    ours: bytes | None, theirs: bytes | None, merged: JsonObject | None, sides: tuple[Value, Value]
+    merged: JsonObject | None, sides: Iterable[tuple[bytes, JsonObject]]
 ) -> bytes | None:
     """The bytes of a merged record: a side's own when it has that value, the smaller of two."""
     if merged is None:
         return None
     text = canonical(merged)
-    same = [
-        data
-        for data, value in zip((ours, theirs), sides, strict=True)
-        if data is not None and not isinstance(value, _Absent) and canonical(value) == text
-    ]
+    same = [data for data, value in sides if canonical(value) == text]
     if same:
         return min(same, key=lambda data: (len(data), data))
     return encode(ordered(merged))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from handoff_state.refs import WorkItemRef, as_ref
 from handoff_state.writer import AtomicWriter, Change, Writer, read_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from handoff_state.codec import JsonObject
     from handoff_state.layout import StateLayout
@@ -132,6 +133,30 @@ class WorkItemStore:
         """Write the index anew from the records; remove it with the last of them."""
         with exclusive(self.layout.portable_lock, timeout=self._lock_seconds):
             return self._rebuild_index()
+
+    def reindex(self, files: Iterable[str]) -> None:
+        """Bring the index in step with records somebody else wrote, by file name."""
+        with exclusive(self.layout.portable_lock, timeout=self._lock_seconds):
+            rows = self._indexed() if self.layout.index.exists() else None
+            if rows is None:
+                self._rebuild_index()
+                return
+            for file in files:
+                rows.pop(file, None)
+                data = read_plain(self.layout.portable / file)
+                with contextlib.suppress(HandoffError):
+                    if data is not None:
+                        rows[file] = index.row(file, read_record(data, file))
+            self._write_index(index.build(rows.values()))
+
+    def _indexed(self) -> dict[str, JsonObject] | None:
+        try:
+            data = read_plain(self.layout.index)
+            listed = decode(data or b"{}", self.layout.index.name).get("workItems")
+        except HandoffError:
+            return None
+        rows = listed if isinstance(listed, list) else []
+        return {str(row["file"]): row for row in rows if isinstance(row, dict) and "file" in row}
 
     def _rebuild_index(self) -> Change:
         rows = (
