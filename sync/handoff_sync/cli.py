@@ -17,6 +17,8 @@ from handoff_sync.commands.invocation import Invocation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich_click.utils import CommandGroupDict
+
 #: Command name to the module that holds it; imported when the command is met.
 COMMANDS = {
     "init": "init",
@@ -31,7 +33,7 @@ COMMANDS = {
     "demo": "demo",
 }
 
-_PANELS = [
+_PANELS: list[CommandGroupDict] = [
     {"name": "Hand off", "commands": ["init", "sync", "status"]},
     {"name": "Records", "commands": ["list", "show", "put", "drop"]},
     {"name": "Look", "commands": ["layout", "ignore", "demo"]},

@@ -42,7 +42,7 @@ def refuse_code(history: History, ours: str | None, theirs: str | None) -> None:
     if ours and theirs and not history.merge_bases([ours], theirs):
         raise UnrelatedError(
             "the remote branch shares no commit with this one, and they differ outside the state",
-            hint="check the remote and the branch: git remote -v; clone the remote to start from it",
+            hint="check the remote and the branch: git remote -v; or clone the remote anew",
         )
     if theirs is None:
         raise DivergedError(
@@ -78,8 +78,7 @@ def merged_outer(history: History, bases: list[str], ours: str, theirs: str) -> 
         raise DivergedError("the code has no single common past", hint=_STEPS)
     store = history.store
     trees = [_without_folder(history, oid) for oid in (bases[0], ours, theirs)]
-    merged = _three_trees(store, *trees, "")
-    return merged
+    return _three_trees(store, trees[0], trees[1], trees[2], "")
 
 
 def _without_folder(history: History, commit: str) -> str:
@@ -96,7 +95,7 @@ def _without_folder(history: History, commit: str) -> str:
 
 
 def _three_trees(store: ObjectStore, base: str, ours: str, theirs: str, where: str) -> str:
-    if ours == theirs or theirs == base:
+    if theirs in (ours, base):
         return ours
     if ours == base:
         return theirs
@@ -104,7 +103,7 @@ def _three_trees(store: ObjectStore, base: str, ours: str, theirs: str, where: s
     changes: dict[str, Entry | None] = {}
     for name in {*a, *b}:
         x, y, z = o.get(name), a.get(name), b.get(name)
-        if y == z or z == x:
+        if z in (x, y):
             continue
         if y == x:
             changes[name] = z

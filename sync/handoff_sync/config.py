@@ -102,8 +102,8 @@ def _root(top: Path, data: dict[str, JSON], option: str | None, current: Path) -
     if (named := _text(data, "root")) is not None:
         return _absolute(top / named), FILE
     consumer = as_object(_read(top / CONSUMER_FILE, CONSUMER_FILE).get("state"))
-    if isinstance(named := consumer.get("root"), str) and named:
-        return _absolute(top / named), CONSUMER_FILE
+    if isinstance(told := consumer.get("root"), str) and told:
+        return _absolute(top / told), CONSUMER_FILE
     return top / DEFAULT_ROOT, "default"
 
 

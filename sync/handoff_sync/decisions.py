@@ -11,7 +11,6 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from handoff_state.codec import JSON
 from handoff_state.control import (
     ABSENT,
     CLOSED,
@@ -25,7 +24,7 @@ from handoff_sync.objectstore import MissingObjectError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from handoff_state.codec import JsonObject
+    from handoff_state.codec import JSON, JsonObject
     from handoff_sync.history import History
 
 _UNREADABLE = "unreadable"

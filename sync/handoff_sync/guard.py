@@ -15,8 +15,8 @@ from handoff_state.control import ARMING
 from handoff_state.errors import HandoffError, SlugCollisionError, UnreadableRecordError
 from handoff_state.refs import WorkItemRef
 from handoff_state.workitems import read_record
-from handoff_sync.findings import Finding, Severity
 from handoff_sync.detector import is_secret
+from handoff_sync.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

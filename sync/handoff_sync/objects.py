@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from handoff_sync.errors import CorruptError
 from handoff_sync.git import sanitised
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from handoff_sync.repository import Repository
 
 _TREE_CACHE = 64
+_Kind = TypeVar("_Kind")
 
 
 class LibgitObjects:
@@ -60,15 +61,17 @@ class LibgitObjects:
         return target if isinstance(target, str) else None
 
     def _commit(self, oid: str) -> Commit:
-        commit = self._object(oid)
-        if commit.type_str != "commit":
-            raise MissingObjectError(oid)
+        import pygit2
+
+        commit = self._object(oid, pygit2.Commit)
         return Commit(
             str(commit.tree_id), tuple(str(p) for p in commit.parent_ids), commit.commit_time
         )
 
     def _tree(self, oid: str) -> Mapping[str, Entry]:
-        tree = self._object(oid)
+        import pygit2
+
+        tree = self._object(oid, pygit2.Tree)
         return {
             os.fsdecode(e.raw_name): Entry(int(e.filemode), str(e.id))
             for e in tree
@@ -77,15 +80,19 @@ class LibgitObjects:
 
     def entry(self, tree: str, path: str) -> Entry | None:
         """See :class:`handoff_sync.objectstore.ObjectStore`."""
+        import pygit2
+
         try:
-            found = self._object(tree)[path]
+            found = self._object(tree, pygit2.Tree)[path]
         except KeyError:
             return None
         return Entry(int(found.filemode), str(found.id))
 
     def blob(self, oid: str) -> bytes:
         """See :class:`handoff_sync.objectstore.ObjectStore`."""
-        return bytes(self._object(oid).data)
+        import pygit2
+
+        return bytes(self._object(oid, pygit2.Blob).data)
 
     def write_blob(self, data: bytes) -> str:
         """See :class:`handoff_sync.objectstore.ObjectStore`."""
@@ -95,7 +102,8 @@ class LibgitObjects:
         """See :class:`handoff_sync.objectstore.ObjectStore`."""
         import pygit2
 
-        builder = self._repo.TreeBuilder(self._object(base)) if base else self._repo.TreeBuilder()
+        known = [self._object(base, pygit2.Tree)] if base else []
+        builder = self._repo.TreeBuilder(*known)
         for name, entry in changes.items():
             if entry is not None:
                 builder.insert(name, pygit2.Oid(hex=entry.oid), pygit2.enums.FileMode(entry.mode))
@@ -132,11 +140,13 @@ class LibgitObjects:
         """Whether an object is here."""
         return oid in self._repo
 
-    def _object(self, oid: str) -> pygit2.Object:
+    def _object(self, oid: str, kind: type[_Kind]) -> _Kind:
         import pygit2
 
         try:
             found = self._repo[oid]
         except (KeyError, ValueError, pygit2.GitError) as error:
             raise MissingObjectError(oid) from error
+        if not isinstance(found, kind):
+            raise MissingObjectError(oid)
         return found

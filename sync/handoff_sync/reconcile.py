@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from handoff_state.codec import JSON
 from handoff_state.control import ABSENT as NO_CONTROL
 from handoff_state.control import CLOSED, decision_of, has_command
 from handoff_state.errors import HandoffError

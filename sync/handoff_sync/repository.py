@@ -68,7 +68,7 @@ def discover(git: Git) -> Repository:
     if asked.code:
         raise NoRepositoryError(
             f"no git worktree here: {sanitised(asked.err)}",
-            hint="run it inside the repository that keeps the state, or name it: git handoff -C DIR",
+            hint="run it inside the repository that keeps the state: git handoff -C DIR",
         )
     top, git_dir, common, object_format, shallow = asked.out.decode(
         "utf-8", "surrogateescape"

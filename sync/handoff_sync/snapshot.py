@@ -65,7 +65,7 @@ def take(
     if folder is None:
         return snapshot
     try:
-        for name in sorted(os.listdir(folder)):
+        for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a descriptor, not a path
             _sweep(folder, name)
             if not is_record_name(name):
                 snapshot.findings += _stranger(folder, name)
@@ -166,7 +166,7 @@ def _read(
 def _bytes(folder: int, name: str) -> bytes:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(name, flags, dir_fd=folder)
-    with open(descriptor, "rb") as handle:
+    with open(descriptor, "rb") as handle:  # noqa: PTH123 - a descriptor, not a path
         # One byte past the limit is enough for the guard to say that it is too long.
         return handle.read(MAX_BYTES + 1)
 

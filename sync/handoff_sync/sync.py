@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from handoff_state import behind as behind_map
-from handoff_state.behind import BehindMap
 from handoff_state.locks import exclusive
 from handoff_state.workitems import LOCK_SECONDS
 from handoff_sync import identity as identities
@@ -27,6 +26,7 @@ from handoff_sync.transport import Pushed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from handoff_state.behind import BehindMap
     from handoff_sync.config import Config
     from handoff_sync.identity import Identity
     from handoff_sync.objects import LibgitObjects

@@ -35,18 +35,22 @@ class Pushed(enum.Enum):
 #: it stands for, and the next command.
 _SIGNS: tuple[tuple[str, type[SyncError], str], ...] = (
     (r"dubious ownership", UnsupportedError, "git config --global --add safe.directory PATH"),
-    (r"Host key verification failed|host key", AuthError, "ssh to the host once and accept its key"),
+    (r"Host key verification failed|host key", AuthError, "ssh to the host once, accept its key"),
     (
-        r"Authentication failed|could not read (Username|Password)|terminal prompts disabled"
-        r"|Permission denied|error: 40[13]|Invalid (username|credentials)|Access denied",
+        (
+            r"Authentication failed|could not read (Username|Password)|terminal prompts disabled"
+            r"|Permission denied|error: 40[13]|Invalid (username|credentials)|Access denied"
+        ),
         AuthError,
         "check the credentials: git ls-remote REMOTE must work without a question",
     ),
     (r"Could not resolve host|Name or service not known|unable to look up", HostError,
      "check the name: git remote -v"),
     (
-        r"does not appear to be a git repository|[Rr]epository .*not found|error: 404"
-        r"|repository not exported|no such repository|does not exist",
+        (
+            r"does not appear to be a git repository|[Rr]epository .*not found|error: 404"
+            r"|repository not exported|no such repository|does not exist"
+        ),
         MissingRemoteError,
         "check the address: git remote -v",
     ),

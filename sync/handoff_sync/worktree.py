@@ -110,8 +110,8 @@ class Worktree:
         """Names under ``portable/`` whose index entry is not the tip's."""
         git, tree = self.repository.git, tip or _EMPTY_TREE
         out = git.ok(
-            "diff-index", "--cached", "--name-only", "-z", "--ita-invisible-in-index", "--no-renames",
-            tree, "--", f"{self.folder}/",
+            "diff-index", "--cached", "--name-only", "-z", "--ita-invisible-in-index",
+            "--no-renames", tree, "--", f"{self.folder}/",
         )  # fmt: skip
         prefix = f"{self.folder}/"
         paths = out.decode("utf-8", "surrogateescape").split("\0")

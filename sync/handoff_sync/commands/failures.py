@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
+from click.exceptions import Exit
 
 from handoff_state.errors import HandoffError, RefError, SectionError
 from handoff_sync.errors import ConfigError, PolicyError, RaceError, SyncError
@@ -26,7 +27,7 @@ def exit_code(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED
-    if isinstance(error, click.exceptions.Exit):
+    if isinstance(error, Exit):
         return error.exit_code
     if isinstance(error, click.ClickException | ConfigError | RefError | SectionError):
         return USAGE
@@ -37,10 +38,10 @@ def exit_code(error: BaseException) -> int:
 
 def show(error: BaseException, *, as_json: bool, environment: Mapping[str, str]) -> None:
     """Print a failure: one line and a hint, or one JSON document."""
-    if isinstance(error, SystemExit | click.exceptions.Exit | BrokenPipeError):
+    if isinstance(error, SystemExit | Exit | BrokenPipeError):
         return
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        print("interrupted", file=sys.stderr)
+        click.echo("interrupted", err=True)
         return
     what, where, hint = _words(error, environment)
     if as_json:
@@ -49,13 +50,13 @@ def show(error: BaseException, *, as_json: bool, environment: Mapping[str, str])
             "outcome": "failed",
             "error": {"kind": _kind(error), "what": what, "where": where, "hint": hint},
         }
-        print(json.dumps(document, indent=2))
+        click.echo(json.dumps(document, indent=2))
     if isinstance(error, click.ClickException) and not as_json:
         error.show()
         return
-    print(f"error: {f'{where}: ' if where else ''}{what}", file=sys.stderr)
+    click.echo(f"error: {f'{where}: ' if where else ''}{what}", err=True)
     if hint:
-        print(f"hint: {hint}", file=sys.stderr)
+        click.echo(f"hint: {hint}", err=True)
 
 
 def _kind(error: BaseException) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import rich_click as click
 
 from handoff_sync.commands.declare import Touches, command
-from handoff_sync.commands.invocation import Invocation
+
+if TYPE_CHECKING:
+    from handoff_sync.commands.invocation import Invocation
 
 
 @command("ignore", Touches.CONFIG, example="git handoff ignore --check")

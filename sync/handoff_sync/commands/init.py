@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from handoff_sync.commands.declare import Touches, command, json_option
-from handoff_sync.commands.invocation import Invocation
+
+if TYPE_CHECKING:
+    from handoff_sync.commands.invocation import Invocation
 
 _STATE_FILES = frozenset(
     {".gitignore", ".gitattributes", ".handoff.yaml", "README.md", "LICENSE", ".the-loop"}

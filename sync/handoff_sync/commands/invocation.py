@@ -5,13 +5,14 @@ from __future__ import annotations
 import socket
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from handoff_state.layout import StateLayout
 from handoff_sync.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from handoff_state.layout import StateLayout
     from handoff_sync.config import Config
     from handoff_sync.repository import Repository
     from handoff_sync.sync import Options, Sync

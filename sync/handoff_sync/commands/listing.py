@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from handoff_sync.commands.declare import command, json_option
-from handoff_sync.commands.invocation import Invocation
 
 if TYPE_CHECKING:
     from handoff_state.codec import JsonObject
+    from handoff_sync.commands.invocation import Invocation
 
 
 @command("list", example="git handoff list --json")

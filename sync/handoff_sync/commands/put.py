@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from handoff_sync.commands.declare import Touches, command, json_option
-from handoff_sync.commands.invocation import Invocation
+
+if TYPE_CHECKING:
+    from handoff_sync.commands.invocation import Invocation
 
 
 @command(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import rich_click as click
 
 from handoff_sync.commands.declare import Touches, command, json_option
 from handoff_sync.commands.invocation import DEFAULT_TIMEOUT, Invocation
+
+if TYPE_CHECKING:
+    from handoff_sync.result import Result
 
 NOT_DURABLE = 5
 
@@ -51,7 +56,6 @@ def command_sync(
     from handoff_sync.report.progress import steps
     from handoff_sync.report.sync_json import document
     from handoff_sync.report.sync_text import render
-    from handoff_sync.result import Result
     from handoff_sync.sync import Options
 
     options = Options(

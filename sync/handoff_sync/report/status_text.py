@@ -9,36 +9,47 @@ from handoff_sync.report.terminal import console, plain
 from handoff_sync.result import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from handoff_sync.commands.invocation import Invocation
+    from handoff_sync.result import Result
     from handoff_sync.status import Status
 
 
 def render(status: Status, invocation: Invocation) -> None:
-    """Print a status."""
+    """Print a status; ``-q`` leaves out the table, ``-v`` says where the root comes from."""
     out = console(color=invocation.colors())
-
-    def line(text: str) -> None:
-        out.print(text, markup=False, highlight=False)
-
-    line(f"state travels on {plain(status.branch)} to {plain(status.remote)}")
-    if status.obstacle is not None:
-        line(f"a sync would stop: {plain(status.obstacle.what)}")
-        if status.obstacle.hint:
-            line(f"  {plain(status.obstacle.hint)}")
-    if status.plan is not None:
-        if status.plan.records and not invocation.quiet:
-            records_table(out, status.plan)
-        for record in status.plan.records:
-            if record.outcome is Outcome.QUARANTINED:
-                line(f"held back: {plain(record.file)}: {plain(record.detail)}")
-        if status.plan.oldest_unsent:
-            line(f"unsent since {status.plan.oldest_unsent}")
-        elif not status.plan.records:
-            known = (status.plan.remote or "")[:10]
-            line(f"nothing to send; {plain(status.remote)} was last seen at {known or 'no commit'}")
-    if status.daemon:
-        line("a daemon is running here (poll.pid is locked): received ledgers wait until it stops")
-    if status.unfinished:
-        line("some files are behind the recorded state: the next sync sees to it")
+    out.print(f"state travels on {plain(status.branch)} to {plain(status.remote)}", markup=False)
+    if status.plan is not None and status.plan.records and not invocation.quiet:
+        records_table(out, status.plan)
+    for line in (*_obstacle(status), *_plan(status.plan, status.remote), *_machine(status)):
+        out.print(line, markup=False)
     if invocation.verbose:
-        line(f"state root from: {status.root_source}")
+        out.print(f"state root from: {status.root_source}", markup=False)
+
+
+def _obstacle(status: Status) -> Iterator[str]:
+    if status.obstacle is not None:
+        yield f"a sync would stop: {plain(status.obstacle.what)}"
+        if status.obstacle.hint:
+            yield f"  {plain(status.obstacle.hint)}"
+
+
+def _plan(plan: Result | None, remote: str) -> Iterator[str]:
+    if plan is None:
+        return
+    for record in plan.records:
+        if record.outcome is Outcome.QUARANTINED:
+            yield f"held back: {plain(record.file)}: {plain(record.detail)}"
+    if plan.oldest_unsent:
+        yield f"unsent since {plan.oldest_unsent}"
+    elif not plan.records:
+        seen = f"was last seen at {plan.remote[:10]}" if plan.remote else "has not been seen yet"
+        yield f"nothing to send; {plain(remote)} {seen}"
+
+
+def _machine(status: Status) -> Iterator[str]:
+    if status.daemon:
+        yield "a daemon is running here (poll.pid is locked): received ledgers wait until it stops"
+    if status.unfinished:
+        yield "some files are behind the recorded state: the next sync sees to it"
