@@ -32,19 +32,13 @@ def command_layout(invocation: Invocation, *, as_json: bool) -> int:
         ]
         click.echo(json.dumps({"schema": 1, "paths": rows}, indent=2))
         return 0
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+    from handoff_sync.report.terminal import table
 
-    from handoff_sync.report.terminal import console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("path", "", "holds", "why"):
-        table.add_column(heading, overflow="fold")
-    for path in GENERATED_PATHS:
-        kind = "portable" if path.portable else "local"
-        table.add_row(escape(path.pattern), kind, escape(path.holds), escape(path.why))
-    console(color=invocation.colors()).print(table)
+    listed = [
+        (path.pattern, "portable" if path.portable else "local", path.holds, path.why)
+        for path in GENERATED_PATHS
+    ]
+    table(("path", "", "holds", "why"), listed, color=invocation.colors())
     return 0
 
 

@@ -21,7 +21,7 @@ def command_list(invocation: Invocation, *, as_json: bool) -> int:
     """List the records here, joined with this machine's poll clocks."""
     from handoff_state.errors import HandoffError
     from handoff_state.views import list_work_items
-    from handoff_sync.report.terminal import console, plain
+    from handoff_sync.report.terminal import plain, table
 
     good: list[tuple[str, JsonObject]] = []
     bad: list[tuple[str, HandoffError]] = []
@@ -39,16 +39,8 @@ def command_list(invocation: Invocation, *, as_json: bool) -> int:
         click.echo(json.dumps(document, indent=2))
         return 1 if bad else 0
     if good:
-        from rich import box
-        from rich.markup import escape
-        from rich.table import Table
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for heading in ("work item", "control", "seen", "ended", "last polled"):
-            table.add_column(heading, overflow="fold")
-        for _, record in good:
-            table.add_row(*(escape(plain(cell)) for cell in _row(record)))
-        console(color=invocation.colors()).print(table)
+        headings = ("work item", "control", "seen", "ended", "last polled")
+        table(headings, [_row(record) for _, record in good], color=invocation.colors())
     for name, error in bad:
         click.echo(f"unreadable: {plain(name)}: {plain(error.what)}", err=True)
     return 1 if bad else 0

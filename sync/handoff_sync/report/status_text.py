@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from handoff_sync.report.sync_text import records_table
-from handoff_sync.report.terminal import console, plain
+from handoff_sync.report.terminal import line, plain
 from handoff_sync.result import Outcome
 
 if TYPE_CHECKING:
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 def render(status: Status, invocation: Invocation) -> None:
     """Print a status; ``-q`` leaves out the table, ``-v`` says where the root comes from."""
-    out = console(color=invocation.colors())
-    out.print(f"state travels on {plain(status.branch)} to {plain(status.remote)}", markup=False)
+    line(f"state travels on {plain(status.branch)} to {plain(status.remote)}")
     if status.plan is not None and status.plan.records and not invocation.quiet:
-        records_table(out, status.plan)
-    for line in (*_obstacle(status), *_plan(status.plan, status.remote), *_machine(status)):
-        out.print(line, markup=False)
+        records_table(status.plan, color=invocation.colors())
+    for text in (*_obstacle(status), *_plan(status.plan, status.remote), *_machine(status)):
+        line(text)
     if invocation.verbose:
-        out.print(f"state root from: {status.root_source}", markup=False)
+        line(f"state root from: {status.root_source}")
 
 
 def _obstacle(status: Status) -> Iterator[str]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from handoff_sync.findings import Severity
-from handoff_sync.report.terminal import console, plain
+from handoff_sync.report.terminal import line, plain, table
 from handoff_sync.result import Outcome
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from handoff_sync.commands.invocation import Invocation
     from handoff_sync.findings import Finding
     from handoff_sync.result import RecordOutcome, Result
@@ -29,57 +27,48 @@ _MOST_ROWS = 200
 
 def render(result: Result, invocation: Invocation) -> None:
     """Print a result; ``-q`` leaves control changes, what needs a person, and one line."""
-    out = console(color=invocation.colors())
+    color = invocation.colors()
     for record in result.control_changes:
-        _control(out, record, planned=result.dry_run)
+        _control(record, planned=result.dry_run, color=color)
     if result.records and not invocation.quiet:
-        records_table(out, result)
+        records_table(result, color=color)
     for finding in result.findings:
         if finding.holds_back or not invocation.quiet:
-            _finding(out, finding)
-    out.print(summary(result), markup=False, highlight=False)
+            _finding(finding, color=color)
+    line(summary(result))
 
 
-def _control(out: Console, record: RecordOutcome, *, planned: bool) -> None:
+def _control(record: RecordOutcome, *, planned: bool, color: bool) -> None:
     before, after = record.control or ("", "")
     verb = "would change" if planned else "changed"
     arms = "; this machine will run an agent on it" if record.arms else ""
     text = f"control {verb}: {plain(record.ref)}: {plain(before)} -> {plain(after)}{arms}"
-    out.print(text, style="bold red" if record.arms else "bold", markup=False, highlight=False)
+    line(text, color=color, style="red" if record.arms else "yellow")
 
 
-def records_table(out: Console, result: Result) -> None:
+def records_table(result: Result, *, color: bool) -> None:
     """One row a record that did not stay as it was everywhere."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("outcome", "work item", "what"):
-        table.add_column(heading, overflow="fold")
-    for record in result.records[:_MOST_ROWS]:
-        words = ", ".join(plain(section) for section in record.sections)
-        detail = "; ".join(part for part in (words, plain(record.detail)) if part)
-        style = _STYLE.get(record.outcome, "")
-        table.add_row(record.outcome, plain(record.ref), _text(detail), style=style)
-    out.print(table)
+    shown = result.records[:_MOST_ROWS]
+    rows = [(record.outcome, record.ref, _what(record)) for record in shown]
+    styles = [_STYLE.get(record.outcome, "") for record in shown]
+    table(("outcome", "work item", "what"), rows, color=color, styles=styles)
     if len(result.records) > _MOST_ROWS:
-        out.print(f"... and {len(result.records) - _MOST_ROWS} more (--json lists them all)")
+        line(f"... and {len(result.records) - _MOST_ROWS} more (--json lists them all)")
 
 
-def _text(value: str) -> str:
-    from rich.markup import escape
+def _what(record: RecordOutcome) -> str:
+    moved = f"control {record.control[0]} -> {record.control[1]}" if record.control else ""
+    sections = ", ".join(section for section in record.sections if section != "control")
+    return "; ".join(part for part in (moved, sections, record.detail) if part)
 
-    return escape(value)
 
-
-def _finding(out: Console, finding: Finding) -> None:
+def _finding(finding: Finding, *, color: bool) -> None:
     where = f"{plain(finding.file)}: " if finding.file else ""
     pointer = f" at {plain(finding.pointer)}" if finding.pointer != "$" else ""
-    line = f"{finding.severity} {finding.rule}: {where}{plain(finding.message)}{pointer}"
-    style = "red" if finding.severity is Severity.VIOLATION else "yellow"
-    out.print(line, style=style, markup=False, highlight=False)
+    text = f"{finding.severity} {finding.rule}: {where}{plain(finding.message)}{pointer}"
+    line(text, color=color, style="red" if finding.severity is Severity.VIOLATION else "yellow")
     if finding.remedy and finding.holds_back:
-        out.print(f"  {plain(finding.remedy)}", markup=False, highlight=False)
+        line(f"  {plain(finding.remedy)}")
 
 
 def summary(result: Result) -> str:
@@ -89,7 +78,6 @@ def summary(result: Result) -> str:
         counts[record.outcome] = counts.get(record.outcome, 0) + 1
     listed = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
     tail = f" ({listed})" if listed else ""
-    at = (result.remote or "")[:10]
     if result.outcome == "planned":
         return f"dry run, nothing touched{tail}"
     if result.outcome == "offline":
@@ -103,4 +91,5 @@ def summary(result: Result) -> str:
         "received": "received, verified against",
         "handed-off": "handed off, read back from",
     }
-    return f"{words[result.outcome]} {plain(result.remote_name)} at {at}{tail}"
+    at = f"{plain(result.remote_name)} at {result.remote[:10]}"
+    return f"{words[result.outcome]} {at}{tail}"
