@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from handoff_state.catalog import GENERATED_PATHS, ignore_lines
+from handoff_sync.errors import CorruptError
+from handoff_sync.git import sanitised
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +61,9 @@ def check_ignored(git: Git, root: str) -> list[Ignored]:
         for pattern in path.pattern.split(", ")
     ]
     data = "".join(f"{sample}\0" for sample, _ in samples).encode()
-    done = git.run("check-ignore", "--no-index", "--stdin", "-z", data=data)
+    done = git.run("check-ignore", "--no-index", "--stdin", "-z", data=data, literal=False)
+    if done.code > 1:
+        raise CorruptError(f"git could not say what is ignored: {sanitised(done.err)}")
     ignored = set(done.out.decode().split("\0"))
     return [
         Ignored(path=sample, portable=portable, right=(sample in ignored) != portable)

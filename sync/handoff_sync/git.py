@@ -61,14 +61,17 @@ class Git:
     top: Path | None = None
     ssh_is_configured: bool = False
 
-    def run(self, *args: str, data: bytes | None = None) -> Finished:
-        """Run ``git args``; whatever the exit code. Raises ``DeadlineError``."""
+    def run(self, *args: str, data: bytes | None = None, literal: bool = True) -> Finished:
+        """Run ``git args``; whatever the exit code. Raises ``DeadlineError``.
+
+        Paths are taken as they are unless ``literal`` is off, for the commands that refuse it.
+        """
         argv = ["git", *args]
         try:
             process = subprocess.Popen(
                 argv,
                 cwd=self.directory,
-                env=self._environment(),
+                env=self._environment() | ({"GIT_LITERAL_PATHSPECS": "1"} if literal else {}),
                 stdin=None if self.interactive else subprocess.PIPE if data else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -102,7 +105,6 @@ class Git:
             "LC_ALL": "C",
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_LITERAL_PATHSPECS": "1",
         }
         if self.git_dir is not None:
             environment["GIT_DIR"] = str(self.git_dir)

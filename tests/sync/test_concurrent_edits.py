@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+
 from world import FILE, ITEM, Machine, World
 
 if TYPE_CHECKING:
