@@ -18,6 +18,7 @@ from handoff_state.errors import UnsafePathError
 from handoff_state.locks import exclusive, is_held
 from handoff_state.workitems import LOCK_SECONDS, WorkItemStore, ordered
 from handoff_state.writer import AtomicWriter, read_plain
+from handoff_sync.guard import arms_whatever_the_time
 from handoff_sync.objectstore import FILE_MODE, Entry, blob_oid
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Application:
         target = self._target(name, entry)
         base = writes.files[name].base if name in writes.files else recorded.commit
         if entry is not None and target is None:
-            # Unreadable or not a plain file in the merge: it is not written here.
+            # Unreadable, not a plain file, or arming at no time: it is not written here.
             writes.files[name] = BehindFile(base=base)
             return
         held: JsonObject = {}
@@ -193,7 +194,8 @@ class Application:
     def _target(self, name: str, entry: Entry | None) -> bytes | None:
         if entry is None or entry.mode != FILE_MODE:
             return None
-        if not isinstance(self.history.parsed(entry, name), dict):
+        record = self.history.parsed(entry, name)
+        if not isinstance(record, dict) or arms_whatever_the_time(record):
             return None
         return self.history.store.blob(entry.oid)
 

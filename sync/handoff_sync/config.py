@@ -18,17 +18,9 @@ FILE = ".handoff.yaml"
 CONSUMER_FILE = ".the-loop/cli-config.yaml"
 DEFAULT_ROOT = ".the-loop"
 
-_KEYS = (
-    "root",
-    "carry",
-    "branch",
-    "ref",
-    "remote",
-    "repository_state",
-    "unknown_attributes",
-    "allow",
-    "attributes",
-)
+_KEYS = ("root", "carry", "branch", "ref", "remote", "unknown_attributes")
+#: Keys of the format whose feature this version does not have: ignoring one would be a lie.
+_LATER = ("repository_state", "allow", "attributes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +51,10 @@ def load(top: Path, *, root_option: str | None, current: Path) -> Config:
     """
     data = _read(top / FILE, FILE)
     for key in data:
+        if key in _LATER:
+            raise ConfigError(
+                f"this version does not act on {key}", where=FILE, hint=f"take {key} out of {FILE}"
+            )
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, n=1)
             guess = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(_KEYS)}"

@@ -6,7 +6,7 @@ No finding repeats the value it is about: a report is read in places a secret mu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from handoff_state.catalog import CLOCK_KEYS, HANDLE_KEYS, RECORD_KEYS
@@ -68,14 +68,19 @@ class Guard:
         Text that already stands in ``known`` has travelled, so the detector library is
         asked about new text only.
         """
+        return [self._masked(finding) for finding in self._inspect(name, data, known)]
+
+    def _inspect(self, name: str, data: bytes, known: JsonObject | None) -> list[Finding]:
         try:
             record = read_record(data, name)
-        except SlugCollisionError as error:
-            return [_violation("HF303", name, error.what, "give the file its ref's own name")]
+        except SlugCollisionError:
+            message = "the file's name and its ref are of two work items"
+            return [_violation("HF303", name, message, "give the file its ref's own name")]
         except UnreadableRecordError as error:
             return [_violation("HF301", name, error.reason, error.hint, pointer=error.pointer)]
         except HandoffError as error:
-            return [_violation("HF303", name, error.what, error.hint, pointer="$.ref")]
+            message = "its ref is not a work item's"
+            return [_violation("HF303", name, message, error.hint, pointer="$.ref")]
         old = frozenset(text for _, text in _texts(known or {}, _Place("$")))
         return [
             *_identity(name, record),
@@ -85,6 +90,11 @@ class Guard:
             *_clocks(name, record),
             *self._unknown(name, record),
         ]
+
+    def _masked(self, finding: Finding) -> Finding:
+        """A finding whose place does not repeat what it is about: keys can be secrets too."""
+        told = is_secret(finding.pointer) or self._handle(finding.pointer, _Place("$"))[0]
+        return replace(finding, pointer="$ (hidden)") if told else finding
 
     def _keys(self, name: str, value: JSON, place: _Place) -> Iterator[Finding]:
         if isinstance(value, list):
@@ -121,7 +131,7 @@ class Guard:
     def _handle(self, text: str, place: _Place) -> tuple[str, Severity]:
         if any(handle in text for handle in self.machine.handles):
             return "holds a handle of this machine's local/", Severity.VIOLATION
-        if self.machine.home and f"{self.machine.home}/" in f"{text}/":
+        if self.machine.home and re.search(_inside(self.machine.home), f"{text}/"):
             return "holds this user's home directory", Severity.VIOLATION
         key = place.keys[-1] if place.keys else ""
         if self.machine.host and text == self.machine.host and key != _INSTANCE:
@@ -146,6 +156,21 @@ class Guard:
                 message="no catalogue entry claims this key",
                 remedy="declare it under attributes: in .handoff.yaml, or take it out",
             )
+
+
+def _inside(home: str) -> str:
+    """Matches the home directory where a path begins, and not inside a url's own path."""
+    return rf"(?<![\w.-]){re.escape(home)}/"
+
+
+def arms_whatever_the_time(record: JsonObject) -> bool:
+    """Whether a reader that does not look at the time would arm on this record.
+
+    The reference consumer is one: such a record is held back, and one that comes in is not
+    written (records.md, Control).
+    """
+    control = as_object(record.get("control"))
+    return control.get("command") in ARMING and not is_time(control.get("requestedAt"))
 
 
 def _violation(rule: str, name: str, message: str, remedy: str, *, pointer: str = "$") -> Finding:
@@ -194,8 +219,7 @@ def _identity(name: str, record: JsonObject) -> Iterator[Finding]:
 
 
 def _arming_time(name: str, record: JsonObject) -> Iterator[Finding]:
-    control = as_object(record.get("control"))
-    if control.get("command") in ARMING and not is_time(control.get("requestedAt")):
+    if arms_whatever_the_time(record):
         yield _violation(
             "HF301",
             name,

@@ -61,7 +61,8 @@ class History:
     def version(self, commit: str | None, name: str) -> Entry | None:
         """One record's entry at a commit."""
         oid = self.folder_oid(commit)
-        return None if oid is None else self.store.tree(oid).get(name)
+        # One look-up, not the whole folder: a walk asks this of many commits.
+        return None if oid is None else self.store.entry(oid, name)
 
     def parsed(self, entry: Entry | None, name: str) -> JsonObject | HandoffError | None:
         """A version's record; the error when its bytes or its mode are not those of one."""

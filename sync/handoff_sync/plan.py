@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from handoff_sync import message
 from handoff_sync.code import merged_outer
+from handoff_sync.errors import CorruptError
 from handoff_sync.findings import Finding, Severity
 from handoff_sync.history import INDEX_NAME
 from handoff_sync.objectstore import FILE_MODE, TREE_MODE, Entry
@@ -195,7 +196,24 @@ class Planner:
             for name, new in sorted(changes.items())
         }
         text = message.compose(lines, label=self.label, subject=self.subject)
-        return store.write_commit(tree, parents, text)
+        commit = store.write_commit(tree, parents, text)
+        self._check_only(commit, parents, changes, outer)
+        return commit
+
+    def _check_only(
+        self, commit: str, parents: tuple[str, ...], changes: _Changes, outer: str | None
+    ) -> None:
+        """Hold the commit against the plan: it touches the records planned, and nothing else."""
+        before = self.history.entries(parents[0]) if parents else {}
+        after = self.history.entries(commit)
+        moved = {name for name, _ in before.items() ^ after.items()}
+        outside = self.history.outer(commit)
+        strayed = outer is None and any(self.history.outer(p) != outside for p in parents)
+        if not moved <= changes.keys() or strayed:
+            raise CorruptError(
+                "a commit came out with more in it than was planned; nothing was moved to it",
+                hint="please report this: git handoff sync --dry-run --json",
+            )
 
     def _parsed(self, name: str, entry: Entry | None) -> JsonObject | None:
         found = self.history.parsed(entry, name)

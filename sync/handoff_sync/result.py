@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from handoff_state.control import decision_of, record_arms
 from handoff_sync.decisions import describe
+from handoff_sync.guard import arms_whatever_the_time
 from handoff_sync.message import changed_sections
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _outcome(
     sent: bool,
     held: bool,
 ) -> Outcome:
-    if merged is not None and after is None:
+    if merged is not None and (after is None or arms_whatever_the_time(after)):
         return Outcome.REFUSED
     if held:
         return Outcome.HELD

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from handoff_sync.errors import (
     CorruptError,
-    NoRepositoryError,
     RepositoryBusyError,
     WrongBranchError,
 )
@@ -147,8 +146,8 @@ def _short(ref: str | None) -> str:
 
 
 def current_branch(objects: LibgitObjects) -> str:
-    """The branch HEAD is on. Raises ``NoRepositoryError`` when detached."""
+    """The branch HEAD is on. Raises ``WrongBranchError`` when detached."""
     head = objects.head()
     if head is None:
-        raise NoRepositoryError("HEAD is detached", hint="git switch BRANCH")
+        raise WrongBranchError("HEAD is detached", hint="git switch BRANCH")
     return head

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -86,11 +87,16 @@ def _words(error: BaseException, environment: Mapping[str, str]) -> tuple[str, s
 def _log(error: BaseException, environment: Mapping[str, str]) -> str:
     """Write the traceback where the next person can find it; returns the file's name."""
     text = "".join(traceback.format_exception(error))
-    folder = Path(environment.get("GIT_DIR") or ".git")
     try:
-        path = folder / "handoff-error.log"
-        if not folder.is_dir():
-            path = Path(tempfile.mkdtemp(prefix="handoff-")) / "handoff-error.log"
+        asked = subprocess.run(
+            ["git", "rev-parse", "--git-path", "handoff-error.log"],  # noqa: S607 - the user's git
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = asked.stdout.strip()
+        path = Path(found or tempfile.mkdtemp(prefix="handoff-") + "/handoff-error.log")
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError:
         sys.stderr.write(text)
