@@ -48,16 +48,21 @@ class Application:
 
         The caller holds the writers' lock.
         """
-        known = behind_map.load(self.layout.handoff_behind)
-        for name in known.files:
-            known = known.settled(name, self._bytes(name))
-        if known.tip is None:
-            return known
-        if known.previous == self.worktree.tip() and known.tip != known.previous:
-            self._move(known.previous, known.tip)
-        known = replace(known, tip=None, previous=None)
-        behind_map.save(self.layout.handoff_behind, known, self.writer)
+        left = behind_map.load(self.layout.handoff_behind)
+        known, tip = self.pending(left)
+        if left.tip is not None:
+            if tip is not None and tip != self.worktree.tip():
+                self._move(left.previous, tip)
+            behind_map.save(self.layout.handoff_behind, known, self.writer)
         return known
+
+    def pending(self, left: BehindMap) -> tuple[BehindMap, str | None]:
+        """The map and the tip as they are once what a crash left is finished."""
+        known, tip = left, self.worktree.tip()
+        for name in left.files:
+            known = known.settled(name, self._bytes(name))
+        unfinished = left.tip is not None and left.previous == tip
+        return replace(known, tip=None, previous=None), left.tip if unfinished else tip
 
     def apply(
         self, snapshot: Snapshot, recorded: Recorded, start: str | None, merge: str
@@ -152,13 +157,12 @@ class Application:
             for name in names
             if snapshot.disk.get(name) != (merged[name].oid if name in merged else None)
         }
-        if recorded.commit is None or merge == recorded.commit:
-            return differing
-        others = [p for p in self.history.commit(merge).parents if p != recorded.commit]
-        bases = [b for p in others for b in self.history.merge_bases([recorded.commit], p)]
+        ours, *others = self.history.commit(merge).parents or (None,)
+        if ours is None or ours != recorded.commit:
+            return differing  # a fast-forward: what it changed is what differs
         for side in others:
             theirs = self.history.entries(side)
-            for base in bases:
+            for base in self.history.merge_bases([ours], side):
                 past = self.history.entries(base)
                 differing |= {n for n in names if theirs.get(n) != past.get(n)}
         return differing

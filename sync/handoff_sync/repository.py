@@ -12,6 +12,7 @@ from handoff_sync.git import Git, sanitised
 if TYPE_CHECKING:
     from handoff_sync.git import Deadline
 
+_ANSWERS = 5
 _IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
@@ -70,9 +71,10 @@ def discover(git: Git) -> Repository:
             f"no git worktree here: {sanitised(asked.err)}",
             hint="run it inside the repository that keeps the state: git handoff -C DIR",
         )
-    top, git_dir, common, object_format, shallow = asked.out.decode(
-        "utf-8", "surrogateescape"
-    ).splitlines()
+    answers = asked.out.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    if len(answers) != _ANSWERS:
+        raise NoRepositoryError("the repository's path has a line break in it", hint="move it")
+    top, git_dir, common, object_format, shallow = answers
     pinned = replace(git, directory=Path(top), git_dir=Path(git_dir), top=Path(top))
     config = _config(pinned)
     pinned = replace(pinned, ssh_is_configured="core.sshcommand" in config)

@@ -54,9 +54,12 @@ def take(
     tip: str | None,
     behind: BehindMap,
     guard: Callable[[], Guard],
+    *,
+    sweep: bool = True,
 ) -> Snapshot:
     """Read every entry of ``portable/``, following nothing; the caller holds the writers' lock.
 
+    ``sweep`` removes temporaries a dead writer of ours left; a dry run does not.
     Raises ``RefusedError`` when the folder as a whole cannot be trusted.
     """
     snapshot = Snapshot()
@@ -66,7 +69,8 @@ def take(
         return snapshot
     try:
         for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a descriptor, not a path
-            _sweep(folder, name)
+            if sweep:
+                _sweep(folder, name)
             if not is_record_name(name):
                 snapshot.findings += _stranger(folder, name)
                 continue

@@ -109,16 +109,26 @@ class Sync:
         )
         return Guard(machine, refuse_unknown=self.config.refuse_unknown)
 
+    def _application(self) -> Application:
+        return Application(layout=self.config.layout, history=self.history, worktree=self.worktree)
+
     def _snapshot(self, behind: BehindMap, tip: str | None) -> Snapshot:
         layout = self.config.layout
-        return snapshots.take(layout, self.history, tip, behind, lambda: self.guard)
+        return snapshots.take(
+            layout,
+            self.history,
+            tip,
+            behind,
+            lambda: self.guard,
+            sweep=not self.options.dry_run,
+        )
 
     # --- a dry run ------------------------------------------------------------------------
 
     def _dry_run(self, report: Callable[[Result], None]) -> Result:
         """The plan the real run would take, made by the same planner over an overlay."""
-        behind = behind_map.load(self.config.layout.handoff_behind)
-        start = self.worktree.tip()
+        application = self._application()
+        behind, start = application.pending(behind_map.load(self.config.layout.handoff_behind))
         snapshot = self._snapshot(behind, start)
         joins = self.options.known_remote or not self.options.offline
         remote = self._tracked() if self.options.offline else self._fetched(start)
@@ -137,7 +147,7 @@ class Sync:
 
     def _locked(self, report: Callable[[Result], None]) -> Result:
         layout = self.config.layout
-        application = Application(layout=layout, history=self.history, worktree=self.worktree)
+        application = self._application()
         self.progress("reading records")
         with exclusive(layout.portable_lock, timeout=LOCK_SECONDS):
             behind = application.recover()

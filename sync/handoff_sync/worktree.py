@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from handoff_sync.errors import (
     CorruptError,
+    RefusedError,
     RepositoryBusyError,
     WrongBranchError,
 )
@@ -42,6 +43,14 @@ class Worktree:
                 f"state travels on {_short(self.branch)}, and this worktree is {where}",
                 hint=f"git switch {_short(self.branch)}, or run it in the worktree that is on it",
             )
+        path = self.repository.top
+        for part in self.folder.split("/"):
+            path /= part
+            if path.is_symlink():
+                raise RefusedError(
+                    f"{part} on the way to the records is a link, so they may lie anywhere",
+                    hint="make it a plain folder, or name the real one: git handoff init --root DIR",
+                )
         operation = self.repository.in_progress()
         if operation:
             raise WrongBranchError(
