@@ -125,8 +125,8 @@ class History:
         """Merge bases, and the commits only ``ours`` has.
 
         Git's own walk: newest first, each commit painted by the sides that reach it, until
-        nothing but common history is left. Commit times only steer it; a skewed clock costs
-        steps, and the candidates are reduced exactly afterwards.
+        nothing but common history is left. Commit times only steer it: where a parent is
+        newer than its child (a skewed clock) what was found is checked exactly afterwards.
         """
         left, right, stale = 1, 2, 4
         paint: dict[str, int] = {}
@@ -147,17 +147,25 @@ class History:
             visit(oid, left)
         visit(theirs, right)
         candidates: set[str] = set()
+        skewed = False
         while any(not paint[oid] & stale for _, oid in queue):
             _, oid = heapq.heappop(queue)
             colour = paint[oid]
             if colour & (left | right) == left | right and not colour & stale:
                 candidates.add(oid)
                 colour |= stale
-            for parent in self.store.commit(oid).parents:
+            commit = self.store.commit(oid)
+            for parent in commit.parents:
                 visit(parent, colour)
-        best = {c for c in candidates if not paint[c] & stale or not self._below(c, candidates)}
+                skewed = skewed or (parent in paint and self._time(parent) > commit.time)
+        best = [oid for oid in candidates if not self._below(oid, candidates)]
         only_left = [oid for oid, colour in paint.items() if colour & (left | right) == left]
+        if skewed:
+            only_left = [oid for oid in only_left if not self.is_ancestor(oid, theirs)]
         return sorted(best), only_left
+
+    def _time(self, oid: str) -> int:
+        return self.store.commit(oid).time
 
     def _below(self, oid: str, others: Iterable[str]) -> bool:
         return any(other != oid and self.is_ancestor(oid, other) for other in others)

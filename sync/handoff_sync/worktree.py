@@ -49,7 +49,7 @@ class Worktree:
             if path.is_symlink():
                 raise RefusedError(
                     f"{part} on the way to the records is a link, so they may lie anywhere",
-                    hint="make it a plain folder, or name the real one: git handoff init --root DIR",
+                    hint="make it a plain folder, or name the real one with --root DIR",
                 )
         operation = self.repository.in_progress()
         if operation:
