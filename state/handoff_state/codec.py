@@ -19,6 +19,10 @@ _TIME = re.compile(
     r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
 )
 
+# Brackets inside strings do not nest; a plain scan cannot overflow a stack. Possessive, and
+# with the closing quote optional: a string that never ends is scanned once, not once a quote.
+_NESTING = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+
 
 def is_time(value: JSON) -> bool:
     """Whether ``value`` is a UTC time in the one accepted form, ``2026-09-14T09:11:58Z``."""
@@ -121,21 +125,21 @@ def _raise_fault(value: JSON, file: str) -> NoReturn:
         if isinstance(item, _Fault):
             raise UnreadableRecordError(str(item), file=file, pointer=pointer)
         if isinstance(item, dict):
-            stack.extend((f"{pointer}{_step(key)}", child) for key, child in item.items())
+            stack.extend((f"{pointer}{step(key)}", child) for key, child in item.items())
         elif isinstance(item, list):
             stack.extend((f"{pointer}[{index}]", child) for index, child in enumerate(item))
     # A duplicate of a duplicate hides its own marker; the file is still refused.
     raise UnreadableRecordError("duplicate key", file=file)
 
 
-def _step(key: str) -> str:
+def step(key: str) -> str:
+    """One step of a JSON path: ``.key``, or ``["a key"]`` where a dot would mislead."""
     return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"
 
 
 def _check_depth(text: str, file: str) -> None:
-    # Brackets inside strings do not nest; a plain scan cannot overflow a stack.
     depth = 0
-    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', text, re.DOTALL):
+    for token in _NESTING.finditer(text):
         first = token.group()[0]
         if first in "[{":
             depth += 1
