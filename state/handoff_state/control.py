@@ -40,16 +40,21 @@ def has_command(decision: Decision) -> bool:
 
 def arms(control: JSON) -> bool:
     """Whether a reader would run an agent on this section."""
-    return (
-        isinstance(control, dict)
-        and control.get("command") in ARMING
-        and is_time(control.get("requestedAt"))
-    )
+    if not isinstance(control, dict):
+        return False
+    command = control.get("command")
+    return isinstance(command, str) and command in ARMING and is_time(control.get("requestedAt"))
 
 
 def record_arms(record: JsonObject | None) -> bool:
-    """Whether a record arms its item; a closed item is not armed by a left-over command."""
-    return record is not None and arms(record.get("control")) and not record.get("ended")
+    """Whether a record arms its item; a closed item is not armed by a left-over command.
+
+    Only a stamp closes: what a reader may not take for one leaves the item armed.
+    """
+    if record is None or not arms(record.get("control")):
+        return False
+    ended = record.get("ended")
+    return not (isinstance(ended, dict) and ended)
 
 
 def strength(control: JSON) -> tuple[int, str, str]:
