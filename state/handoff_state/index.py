@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _HEAD = b'{\n  "workItems": [\n'
 _TAIL = b"\n  ]\n}\n"
 _ROW_START = b'    {\n      "ref": '
+_ROW_END = b"\n    }"
+_BETWEEN = b",\n"
 
 
 def row(file: str, record: JsonObject) -> JsonObject:
@@ -48,10 +50,13 @@ def patched(index: bytes, ref: str, new: JsonObject | None) -> bytes | None:
     if not index.startswith(_HEAD) or not index.endswith(_TAIL):
         return None
     body = index[len(_HEAD) : -len(_TAIL)]
-    start, end = _span(body, ref)
+    try:
+        start, end = _span(body, ref)
+    except ValueError:
+        return None
     text = b"" if new is None else _row_text(new)
-    pieces = [body[:start].removesuffix(b",\n"), text, body[end:].removeprefix(b",\n")]
-    joined = b",\n".join(piece for piece in pieces if piece)
+    pieces = [body[:start].removesuffix(_BETWEEN), text, body[end:].removeprefix(_BETWEEN)]
+    joined = _BETWEEN.join(piece for piece in pieces if piece)
     return _HEAD + joined + _TAIL if joined else b""
 
 
@@ -61,26 +66,22 @@ def _row_text(value: JsonObject) -> bytes:
 
 
 def _span(body: bytes, ref: str) -> tuple[int, int]:
-    # Rows lie sorted by ref, so a bisection over row starts finds the place.
+    # Rows lie sorted by ref, so a bisection over row starts finds the place. What is not
+    # there where it must be is a ValueError: not an index of ours.
     low, high = 0, len(body)
     while low < high:
-        middle = body.rfind(_ROW_START, low, (low + high) // 2 + len(_ROW_START))
-        if middle < 0:
-            middle = body.find(_ROW_START, low, high + len(_ROW_START))
-            if middle < 0 or middle >= high:
-                break
-        found = _ref_at(body, middle)
-        end = body.find(b"\n    }", middle) + len(b"\n    }")
+        start = body.rindex(_ROW_START, low, (low + high) // 2 + len(_ROW_START))
+        end = body.index(_ROW_END, start) + len(_ROW_END)
+        found = _ref_at(body, start)
         if found == ref:
-            return middle, end
+            return start, end
         if found < ref:
-            low = end + len(b",\n") if end < len(body) else end
+            low = end + len(_BETWEEN)
         else:
-            high = middle
+            high = start
     return low, low
 
 
 def _ref_at(body: bytes, start: int) -> str:
     begin = start + len(_ROW_START)
-    end = body.find(b",\n", begin)
-    return str(json.loads(body[begin:end]))
+    return str(json.loads(body[begin : body.index(_BETWEEN, begin)]))

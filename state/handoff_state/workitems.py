@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 from handoff_state import behind, index
 from handoff_state.catalog import RECORD_KEYS, SECTIONS
-from handoff_state.codec import decode, encode
-from handoff_state.errors import HandoffError, SectionError, SlugCollisionError
+from handoff_state.codec import canonical, decode, encode
+from handoff_state.errors import (
+    HandoffError,
+    RefError,
+    SectionError,
+    SlugCollisionError,
+    UnreadableRecordError,
+)
 from handoff_state.locks import exclusive
 from handoff_state.refs import WorkItemRef, as_ref
 from handoff_state.writer import AtomicWriter, Change, Writer, read_plain
@@ -29,12 +35,17 @@ def read_record(data: bytes, file: str) -> JsonObject:
     Raises ``UnreadableRecordError`` and ``SlugCollisionError``.
     """
     record = decode(data, file)
-    ref = record.get("ref")
-    found = WorkItemRef.parse(ref) if isinstance(ref, str) else None
-    if found is None or found.file != file:
-        expected = file.removesuffix(".json")
-        raise SlugCollisionError(file=file, asked=expected, found=str(ref))
+    found = _named(record, file)
+    if found.file != file:
+        raise SlugCollisionError(file=file, asked=file.removesuffix(".json"), found=str(found))
     return record
+
+
+def _named(record: JsonObject, file: str) -> WorkItemRef:
+    try:
+        return WorkItemRef.parse(str(record.get("ref")))
+    except RefError as error:
+        raise UnreadableRecordError("names no work item", file=file, pointer="$.ref") from error
 
 
 def ordered(record: JsonObject) -> JsonObject:
@@ -176,8 +187,8 @@ class WorkItemStore:
         if data is None:
             return None, None
         record = decode(data, ref.file)
-        found = record.get("ref")
-        if not isinstance(found, str) or as_ref(found) != ref:
+        found = _named(record, ref.file)
+        if found != ref:
             raise SlugCollisionError(file=ref.file, asked=str(ref), found=str(found))
         return data, record
 
@@ -218,8 +229,8 @@ class WorkItemStore:
         shown = before or after
         if shown is None or (before == after and self.layout.index.exists()):
             return
-        current = read_plain(self.layout.index)
-        patched = current and index.patched(current, str(shown["ref"]), after)
+        current = read_plain(self.layout.index) or b""
+        patched = index.patched(current, str(shown["ref"]), after)
         if patched is None:
             self._rebuild_index()
         else:
@@ -227,4 +238,4 @@ class WorkItemStore:
 
 
 def _same(old: JsonObject, new: JsonObject) -> bool:
-    return encode(old) == encode(new)
+    return canonical(old) == canonical(new)
