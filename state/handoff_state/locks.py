@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
 from typing import TYPE_CHECKING
 
-from handoff_state.errors import BusyError
+from handoff_state.errors import BusyError, UnsafePathError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +24,15 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
     """Hold an exclusive flock on ``path``, waiting up to ``timeout`` seconds.
 
     The file is made when missing and never removed: removing a lock file lets two holders
-    lock two files of one name. Raises :class:`BusyError`.
+    lock two files of one name. Raises :class:`BusyError` and :class:`UnsafePathError`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnsafePathError("a lock file that is a link", where=path.name) from error
+        raise
     try:
         _acquire(descriptor, path, timeout)
         yield
@@ -35,11 +41,17 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether some process holds a lock on ``path``; a missing file is held by nobody."""
+    """Whether some process holds a lock on ``path``; a missing file is held by nobody.
+
+    A file that cannot be probed counts as held: a failed probe is not "nobody". Not for a
+    file this process itself holds by ``lockf``: the probe's close would let that lock go.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.flock(descriptor, fcntl.LOCK_UN)

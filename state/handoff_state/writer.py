@@ -57,7 +57,8 @@ class AtomicWriter:
 
     def write(self, path: Path, data: bytes) -> Change:
         """See :class:`Writer`."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # a link or a file: named when it is opened
+            path.parent.mkdir(parents=True, exist_ok=True)
         with _folder(path) as folder:
             status = _plain(path, folder)
             if status is not None and _holds(path, folder, status, data):
@@ -82,7 +83,7 @@ class AtomicWriter:
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
         try:
-            with open(descriptor, "wb") as handle:
+            with os.fdopen(descriptor, "wb") as handle:
                 if old is not None:
                     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
                 handle.write(data)
@@ -152,7 +153,7 @@ def _folder(path: Path) -> Iterator[int]:
         descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise UnsafePathError("its folder is a link", where=path.name) from error
+            raise UnsafePathError("its folder is a link or a file", where=path.name) from error
         raise
     try:
         yield descriptor
@@ -180,5 +181,5 @@ def _holds(path: Path, folder: int, status: os.stat_result, data: bytes) -> bool
 
 def _read(name: str, folder: int) -> bytes:
     descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
-    with open(descriptor, "rb") as handle:
+    with os.fdopen(descriptor, "rb") as handle:
         return handle.read()
