@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from handoff_state.codec import JSON, JsonObject
 
+_SCHEMA = 1
+
 
 def fingerprint(data: bytes | None) -> str | None:
     """A name for a file's bytes; None for an absent file."""
@@ -68,6 +70,10 @@ def load(path: Path) -> BehindMap:
     if data is None:
         return BehindMap()
     value = decode(data, path.name)
+    if value.get("schema") != _SCHEMA:
+        raise UnreadableRecordError(
+            f"a behind map of another schema than {_SCHEMA}", file=path.name
+        )
     try:
         files = {name: _entry(item) for name, item in as_object(value.get("records")).items()}
         return BehindMap(tip=_oid(value["tip"]), previous=_oid(value["previous"]), files=files)
@@ -90,7 +96,7 @@ def save(path: Path, behind: BehindMap, writer: Writer) -> None:
         for name, entry in sorted(behind.files.items())
     }
     document: JsonObject = {
-        "schema": 1,
+        "schema": _SCHEMA,
         "tip": behind.tip,
         "previous": behind.previous,
         "records": records,

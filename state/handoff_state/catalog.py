@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 
 class Party(enum.StrEnum):
@@ -377,7 +379,9 @@ def ignore_lines(root: str) -> list[str]:
 
     No negation is needed: what travels is simply not listed (seed 002, R6.4).
     """
-    prefix = f"/{root.strip('/')}/" if root.strip("/.") else "/"
+    folder = PurePosixPath(root.strip("/")).as_posix()
+    literal = re.sub(r"([\\*?\[])", r"\\\1", folder)
+    prefix = "/" if folder == "." else f"/{literal}/"
     return [
         f"{prefix}{line}"
         for path in GENERATED_PATHS

@@ -20,6 +20,8 @@ _TICKET_REF = re.compile(
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _DOTS = {".", ".."}
 _GITHUB = "github.com"
+#: GitHub's own shape of an owner: no dot, and an underscore only before an enterprise's name.
+_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}(?:_[A-Za-z0-9]+)?")
 #: Leaves room in a 255-byte file name for the writer's temporary beside it.
 MAX_SLUG = 200
 
@@ -81,9 +83,11 @@ class WorkItemRef:
     @property
     def url(self) -> str:
         """The browser url, or ``""``: a link to the wrong place is worse than none."""
-        if self.provider != "github" or "/" not in self.path:
+        owner, slash, _ = self.path.partition("/")
+        shaped = slash and self.number != "0" and _OWNER.fullmatch(owner)
+        if self.provider != "github" or not shaped:
             return ""
-        return f"https://{self.host or _GITHUB}/{self.path}/issues/{int(self.number)}"
+        return f"https://{self.host or _GITHUB}/{self.path}/issues/{self.number}"
 
 
 def as_ref(ref: str | WorkItemRef) -> WorkItemRef:
