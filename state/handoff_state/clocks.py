@@ -71,6 +71,4 @@ class PollClockStore:
 
 
 def _texts(clocks: JsonObject) -> dict[str, str]:
-    return {
-        key: value for key in CLOCK_KEYS if isinstance(value := clocks.get(key), str)
-    }
+    return {key: value for key in CLOCK_KEYS if isinstance(value := clocks.get(key), str)}

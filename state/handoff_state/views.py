@@ -38,11 +38,11 @@ def _joined(record: JsonObject, clocks: Mapping[str, Mapping[str, str]]) -> Json
     out = dict(record)
     poll = record.get("poll")
     if isinstance(poll, dict):
-        out["poll"] = poll | clocks.get(str(record.get("ref")), {})
+        out["poll"] = {**poll, **clocks.get(str(record.get("ref")), {})}
     ledgers = as_object(record.get("pullRequests"))
     if ledgers:
         out["pullRequests"] = {
-            ref: ledger | clocks.get(ref, {}) if isinstance(ledger, dict) else ledger
+            ref: {**ledger, **clocks.get(ref, {})} if isinstance(ledger, dict) else ledger
             for ref, ledger in ledgers.items()
         }
     return out
