@@ -18,7 +18,9 @@ from handoff_state.errors import UnsafePathError
 from handoff_state.locks import exclusive, is_held
 from handoff_state.workitems import LOCK_SECONDS, WorkItemStore, ordered
 from handoff_state.writer import AtomicWriter, read_plain
+from handoff_sync.code import changed_code
 from handoff_sync.guard import arms_whatever_the_time
+from handoff_sync.history import INDEX_NAME, is_record_name
 from handoff_sync.objectstore import FILE_MODE, Entry, blob_oid
 
 if TYPE_CHECKING:
@@ -122,13 +124,19 @@ class Application:
         )
 
     def _move(self, old: str | None, new: str) -> None:
+        code = changed_code(self.history, old, new)
+        self.worktree.set_code(changed_code(self.history, new, old), code)
         self.worktree.move(old, new, self.entries_between(old, new), "merge")
 
     def entries_between(self, old: str | None, new: str | None) -> dict[str, Entry | None]:
         """The index entries a move of the tip asks for: what differs, and what is staged."""
         before, after = self.history.entries(old), self.history.entries(new)
         names = {name for name in {*before, *after} if before.get(name) != after.get(name)}
-        return {name: after.get(name) for name in names | self.worktree.staged(old)}
+        names |= {name for name in self.worktree.staged(old) if is_record_name(name)}
+        entries = {name: after.get(name) for name in names}
+        if self.history.version(old, INDEX_NAME) != self.history.version(new, INDEX_NAME):
+            entries[INDEX_NAME] = self.history.version(new, INDEX_NAME)
+        return entries
 
     def _writes(
         self,

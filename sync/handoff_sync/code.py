@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from handoff_sync.errors import DivergedError, UnrelatedError
+from handoff_sync.history import is_state
 from handoff_sync.objectstore import TREE_MODE, Entry, MissingObjectError
 
 if TYPE_CHECKING:
@@ -87,11 +88,16 @@ def _without_folder(history: History, commit: str) -> str:
         entry = history.store.tree(tree).get(head)
         if entry is None or entry.mode != TREE_MODE:
             return tree
-        inner = strip(entry.oid, rest) if rest else None
+        inner = strip(entry.oid, rest) if rest else _strangers(history.store, entry.oid)
         kept = Entry(TREE_MODE, inner) if inner and history.store.tree(inner) else None
         return history.store.write_tree(tree, {head: kept})
 
     return strip(history.commit(commit).tree, history.folder.split("/"))
+
+
+def _strangers(store: ObjectStore, folder: str) -> str:
+    state = [name for name in store.tree(folder) if is_state(name)]
+    return store.write_tree(folder, dict.fromkeys(state))
 
 
 def _three_trees(store: ObjectStore, base: str, ours: str, theirs: str, where: str) -> str:
@@ -107,11 +113,12 @@ def _three_trees(store: ObjectStore, base: str, ours: str, theirs: str, where: s
             continue
         if y == x:
             changes[name] = z
-        elif y and z and y.mode == z.mode == TREE_MODE and (x is None or x.mode == TREE_MODE):
-            inner = _three_trees(
-                store, x.oid if x else store.write_tree(None, {}), y.oid, z.oid, f"{where}{name}/"
-            )
-            changes[name] = Entry(TREE_MODE, inner)
+        elif all(entry is None or entry.mode == TREE_MODE for entry in (x, y, z)):
+            # A folder that is gone on one side is an empty one: its files are what counts.
+            empty = store.write_tree(None, {})
+            inner = [entry.oid if entry else empty for entry in (x, y, z)]
+            merged = _three_trees(store, inner[0], inner[1], inner[2], f"{where}{name}/")
+            changes[name] = Entry(TREE_MODE, merged) if store.tree(merged) else None
         else:
             raise DivergedError(f"both sides changed {where}{name}", hint=_STEPS)
     return store.write_tree(ours, changes)
@@ -119,11 +126,13 @@ def _three_trees(store: ObjectStore, base: str, ours: str, theirs: str, where: s
 
 def changed_code(history: History, old: str | None, new: str | None) -> dict[str, Entry | None]:
     """The files outside the state that differ between two commits, by path."""
+    found: dict[str, Entry | None] = {}
+    if history.outer(old) == history.outer(new):
+        return found
     before, after = (
         _without_folder(history, oid) if oid else history.store.write_tree(None, {})
         for oid in (old, new)
     )
-    found: dict[str, Entry | None] = {}
     _diff(history.store, before, after, "", found)
     return found
 
@@ -144,3 +153,17 @@ def _diff(
             _diff(store, inner[0], inner[1], f"{where}{name}/", into)
         if (x and x.mode != TREE_MODE) or (y and y.mode != TREE_MODE):
             into[f"{where}{name}"] = y if y and y.mode != TREE_MODE else None
+
+
+def check_code(history: History, ours: str | None, theirs: str | None) -> dict[str, Entry | None]:
+    """The incoming files outside the state, once it is sure that none needs a merge.
+
+    Raises ``DivergedError``.
+    """
+    if theirs is None:
+        return {}
+    if ours is None or history.is_ancestor(ours, theirs):
+        return changed_code(history, ours, theirs)
+    bases = history.merge_bases([ours], theirs)
+    merged_outer(history, bases, ours, theirs)
+    return changed_code(history, bases[0], theirs)

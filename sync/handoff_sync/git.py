@@ -92,9 +92,9 @@ class Git:
             raise
         return Finished(code=process.returncode, out=out, err=err.decode("utf-8", "replace"))
 
-    def ok(self, *args: str, data: bytes | None = None) -> bytes:
+    def ok(self, *args: str, data: bytes | None = None, literal: bool = True) -> bytes:
         """Run ``git args`` and return its output; a failure is a ``CorruptError``."""
-        done = self.run(*args, data=data)
+        done = self.run(*args, data=data, literal=literal)
         if done.code:
             raise CorruptError(f"git {args[0]} failed: {sanitised(done.err)}", hint="git fsck")
         return done.out

@@ -188,10 +188,11 @@ def _outside(store: ObjectStore, tree: str, path: list[str]) -> Iterator[tuple[s
         elif entry.mode != TREE_MODE:
             yield name, entry  # a file or link where the folder belongs is not state
         else:
-            strangers = (e for e in store.tree(entry.oid).items() if not _is_state(e[0]))
+            strangers = (e for e in store.tree(entry.oid).items() if not is_state(e[0]))
             for inner, found in strangers:
                 yield f"{name}/{inner}", found
 
 
-def _is_state(name: str) -> bool:
+def is_state(name: str) -> bool:
+    """Whether an entry of ``portable/`` is this tool's: a record, or the derived index."""
     return is_record_name(name) or name == INDEX_NAME

@@ -187,9 +187,14 @@ class Planner:
         """Commit the first parent's tree (or ``outer``) with records replaced."""
         store, first = self.history.store, parents[0] if parents else None
         # The derived index is each machine's own; a commit of ours does not carry it on.
-        folder = store.write_tree(self.history.folder_oid(first), {**changes, INDEX_NAME: None})
+        known, records = self.history.folder_oid(first), changes
+        root = self.history.commit(first).tree if first else None
+        if outer is not None:
+            entry = store.entry(outer, self.history.folder)
+            known, root = entry.oid if entry else None, outer
+            records = {**self.history.entries(first), **changes}
+        folder = store.write_tree(known, {**records, INDEX_NAME: None})
         entry = Entry(TREE_MODE, folder) if store.tree(folder) else None
-        root = outer or (self.history.commit(first).tree if first else None)
         tree = _set_path(store, root, self.history.folder.split("/"), entry)
         lines = {
             name: message.change(self.history.record(first, name), self._parsed(name, new), name)

@@ -14,7 +14,7 @@ from handoff_state.workitems import LOCK_SECONDS
 from handoff_sync import identity as identities
 from handoff_sync import snapshot as snapshots
 from handoff_sync.apply import Application
-from handoff_sync.code import refuse_code
+from handoff_sync.code import check_code, refuse_code
 from handoff_sync.errors import PolicyError, RaceError, RefusedError, RemoteGoneError
 from handoff_sync.guard import Guard
 from handoff_sync.history import History, is_record_name
@@ -220,7 +220,9 @@ class Sync:
             self.remote.fetch()
             if not self.objects.has(oid):
                 return self._fetched(start)  # it moved between the two questions
-        if not self.options.with_code:
+        if self.options.with_code:
+            self.worktree.check_clean(check_code(self.history, start, oid))
+        else:
             refuse_code(self.history, start, oid)
         return oid
 

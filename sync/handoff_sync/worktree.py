@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from handoff_sync.errors import (
     CorruptError,
+    DivergedError,
     RefusedError,
     RepositoryBusyError,
     WrongBranchError,
 )
 from handoff_sync.git import sanitised
+from handoff_sync.objectstore import blob_oid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from handoff_sync.objectstore import Entry
     from handoff_sync.repository import Repository
 
+#: Files and links are written; a submodule's entry is set, and its folder is the user's.
+_CHECKED_OUT = frozenset({0o100644, 0o100755, 0o120000})
 _INDEX_LOCK_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
 
@@ -124,6 +129,69 @@ class Worktree:
         prefix = f"{self.folder}/"
         paths = out.decode("utf-8", "surrogateescape").split("\0")
         return {path.removeprefix(prefix) for path in paths if path}
+
+    def check_clean(self, paths: Mapping[str, Entry | None]) -> None:
+        """Refuse to take code over changes of the user's own. Raises ``DivergedError``."""
+        if not paths:
+            return
+        out = self.repository.git.ok(
+            "status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching",
+            "--no-renames", literal=False,
+        )  # fmt: skip
+        for line in out.decode("utf-8", "surrogateescape").split("\0"):
+            mine = line[3:].rstrip("/")
+            for path in paths if mine else ():
+                if path == mine or path.startswith(f"{mine}/") or mine.startswith(f"{path}/"):
+                    raise DivergedError(
+                        f"incoming code would touch {path}, which is changed or untracked here",
+                        hint="commit it or move it away, then git handoff sync --with-code",
+                    )
+
+    def set_code(self, old: Mapping[str, Entry | None], new: Mapping[str, Entry | None]) -> None:
+        """Bring files outside the state from ``old`` to ``new``: index entries, then files.
+
+        A file that shows neither version was changed by somebody since; it is left, and
+        git shows it as modified.
+        """
+        if not new:
+            return
+        self.set_entries(new)
+        shown = self._shown([path for path in new if (self.repository.top / path).is_file()])
+        for path, entry in new.items():
+            before = old.get(path)
+            if entry is None and before is not None and shown.get(path) == before.oid:
+                self._remove(path)
+        written = [
+            path
+            for path, entry in new.items()
+            if entry is not None
+            and entry.mode in _CHECKED_OUT
+            and shown.get(path) in {before.oid if (before := old.get(path)) else None, entry.oid}
+        ]
+        if written:
+            data = "".join(f"{path}\0" for path in written).encode("utf-8", "surrogateescape")
+            self.repository.git.ok("checkout-index", "-f", "-u", "-z", "--stdin", data=data)
+
+    def _shown(self, paths: list[str]) -> dict[str, str]:
+        """The blob oid of each file as git would add it, filters applied."""
+        shown: dict[str, str] = {}
+        for path in paths:
+            target = self.repository.top / path
+            if target.is_symlink():
+                shown[path] = blob_oid(os.fsencode(target.readlink()))
+            else:
+                out = self.repository.git.ok("hash-object", "--path", path, "--", path)
+                shown[path] = out.decode("ascii").strip()
+        return shown
+
+    def _remove(self, path: str) -> None:
+        target = self.repository.top / path
+        target.unlink(missing_ok=True)
+        for parent in target.relative_to(self.repository.top).parents:
+            try:
+                (self.repository.top / parent).rmdir()
+            except OSError:
+                return
 
     def _with_index(self, *args: str, data: bytes) -> None:
         deadline = time.monotonic() + _INDEX_LOCK_SECONDS

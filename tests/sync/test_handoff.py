@@ -133,3 +133,20 @@ def test_a_hand_made_merge_that_took_the_start_is_put_right(world: World) -> Non
     assert document["records"][0]["control"]["after"].startswith("STOP")  # type: ignore[index]  # JSON of a known shape
     a.sync()
     assert a.command() == "stop"
+
+
+def test_a_tracked_index_is_dropped_from_git_and_kept_on_disk(world: World) -> None:
+    a, b = world.machine("a"), world.machine("b")
+    a.seen("IC_1")
+    a.git("add", "-f", ".the-loop/portable")
+    a.git("commit", "-qm", "as the reference consumer tracks it")
+    a.git("push", "-q")
+    b.sync("--with-code")
+    a.seen("IC_2")
+    a.sync()
+    b.sync()
+    for machine in (a, b):
+        assert "index.json" not in machine.git("ls-files")
+        assert machine.layout.index.exists()
+        assert machine.git("status", "--porcelain") == ""
+        assert machine.seen_ids() == ["IC_1", "IC_2"]
