@@ -216,11 +216,13 @@ class World:
 def fingerprint(machine: Machine) -> dict[str, object]:
     """Everything of a worktree and repository that a sync must leave alone."""
     portable = f"{machine.root}/portable/"
-    index = [
-        line
-        for line in machine.git("ls-files", "-s", "-z", "--debug").split("\0")
-        if portable not in line
-    ]
+    index: list[str] = []
+    for line in machine.git("ls-files", "-s", "--debug").splitlines():
+        if line[0] == " ":
+            index[-1] += line  # the stat data of the entry above
+        else:
+            index.append(line)
+    index = [entry for entry in index if portable not in entry]
     refs = [
         line
         for line in machine.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()

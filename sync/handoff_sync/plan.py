@@ -107,6 +107,7 @@ class Planner:
     ) -> Recorded:
         made: list[str] = []
         conflicts: dict[str, tuple[Conflict, ...]] = {}
+        findings: list[Finding] = []
         commit = tip
         if changes:
             commit = self._commit_files(snapshot, tip, changes)
@@ -117,8 +118,15 @@ class Planner:
             joined = self.join(commit, own)
             commit = joined.commit
             conflicts |= joined.conflicts
+            findings += joined.findings
             made += [own, *joined.made]
-        return Recorded(commit=commit, files=files, conflicts=conflicts, made=tuple(made))
+        return Recorded(
+            commit=commit,
+            files=files,
+            conflicts=conflicts,
+            findings=tuple(findings),
+            made=tuple(made),
+        )
 
     def _commit_files(
         self, snapshot: Snapshot, parent: str | None, changes: Mapping[str, str | None]

@@ -362,6 +362,6 @@ class Sync:
             dry_run=self.options.dry_run,
             machine=self.identity.label,
             records=outcomes(self.history, sides, reasons, held),
-            findings=[*snapshot.findings, *joined.findings],
+            findings=[*snapshot.findings, *recorded.findings, *joined.findings],
             oldest_unsent=utc(min(self.history.commit(o).time for o in unsent)) if unsent else None,
         )
