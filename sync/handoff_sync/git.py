@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -118,17 +119,15 @@ class Git:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    # The whole group: ssh, a credential helper or a hook may be what hangs.
+    # The whole group: ssh, a credential helper or a hook may be what hangs. The second signal
+    # goes out even when git has ended: what it started may ignore the first and hold no pipe.
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
         except (ProcessLookupError, PermissionError):
             process.kill()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=_GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            continue
-        return
 
 
 def sanitised(text: str) -> str:
