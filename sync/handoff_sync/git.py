@@ -134,6 +134,9 @@ def sanitised(text: str) -> str:
     """A message fit to show: no url, address, absolute path or control character in it."""
     import re
 
+    # In quotes, as git has them, a path or url may hold spaces.
+    text = re.sub(r"'[a-z][a-z0-9+.-]*://[^'\n]*'", "'<url>'", text)
+    text = re.sub(r"'/[^'\n]*'", "'<path>'", text)
     text = re.sub(r"[a-z][a-z0-9+.-]*://[^\s'\"]+", "<url>", text)
     text = re.sub(r"[^\s'\"@:]+@[^\s'\"]+", "<address>", text)
     text = re.sub(r"(?<![\w.])(?:/[^\s/'\":]+){2,}/?", "<path>", text)
