@@ -113,6 +113,7 @@ class Git:
             environment["GIT_WORK_TREE"] = str(self.top)
         if not self.interactive:
             environment |= {"GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never"}
+            environment.pop("SSH_ASKPASS", None)  # git would open the desktop's window for http
             if not self.ssh_is_configured and not {"GIT_SSH", "GIT_SSH_COMMAND"} & set(environment):
                 environment["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
         return environment
