@@ -123,7 +123,8 @@ def _read(path: Path, name: str) -> dict[str, JSON]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", where=name) from error
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ConfigError(f"cannot be read: {reason}", where=name, hint=f"edit {name}") from error
     import yaml
 
     try:
