@@ -44,12 +44,15 @@ _SIGNS: tuple[tuple[str, type[SyncError], str], ...] = (
         AuthError,
         "check the credentials: git ls-remote REMOTE must work without a question",
     ),
+    (r"SSL certificate|certificate verif\w+ failed", AuthError,
+     "trust who signed the server's certificate: git config http.sslCAInfo FILE"),
     (r"Could not resolve host|Name or service not known|unable to look up", HostError,
      "check the name: git remote -v"),
     (
         (
             r"does not appear to be a git repository|[Rr]epository .*not found|error: 404"
             r"|repository not exported|no such repository|does not exist"
+            r"|not valid: is this a git repository"
         ),
         MissingRemoteError,
         "check the address: git remote -v",
@@ -59,7 +62,11 @@ _SIGNS: tuple[tuple[str, type[SyncError], str], ...] = (
 _POLICY = re.compile(
     r"hook declined|protected branch|denyCurrentBranch|branch is currently checked out|prohibited"
     r"|not allowed|denied|refusing|deny|hidden ref|read-only|permission|violation|funny refname"
+    r"|aborted by hook"
 )
+
+#: A reference-transaction hook that says no ends the remote's git before it sends a status.
+_NO_STATUS = "ref updates aborted by hook"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,9 +150,9 @@ class Remote:
         if done.code == 0:
             return Pushed.DONE
         line = _status_line(done.out.decode("utf-8", "replace"))
-        if line is None:
+        if line is None and _NO_STATUS not in done.err:
             _fail(done.err)
-        return self._refused(line, done.err, new, expected)
+        return self._refused(line or "", done.err, new, expected)
 
     def _refused(self, line: str, err: str, new: str, expected: str | None) -> Pushed:
         if "stale info" in line or "fetch first" in line or "non-fast-forward" in line:
@@ -156,7 +163,8 @@ class Remote:
             return Pushed.DONE
         if found != expected:
             return Pushed.LOST_RACE
-        reason = sanitised(f"{line.partition('(')[2].rstrip(')')}\n{_remote_words(err)}")
+        words = _remote_words(err) if line else err
+        reason = sanitised(f"{line.partition('(')[2].rstrip(')')}\n{words}")
         if _POLICY.search(f"{line} {err}"):
             raise PolicyError(
                 f"the remote refused the push: {reason}",
