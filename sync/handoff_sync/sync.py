@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from handoff_state.behind import BehindMap
     from handoff_sync.config import Config
+    from handoff_sync.git import Deadline
     from handoff_sync.identity import Identity
     from handoff_sync.objects import LibgitObjects
     from handoff_sync.snapshot import Snapshot
@@ -75,7 +76,7 @@ class Sync:
         self.worktree.check()
         if self.options.dry_run:
             return self._dry_run(report)
-        with exclusive(self.config.layout.handoff_lock, timeout=_BUSY_SECONDS):
+        with exclusive(self.config.layout.handoff_lock, timeout=self._patience(_BUSY_SECONDS)):
             return self._locked(report)
 
     # --- the pieces every run has ---------------------------------------------------------
@@ -111,6 +112,14 @@ class Sync:
 
     def _application(self) -> Application:
         return Application(layout=self.config.layout, history=self.history, worktree=self.worktree)
+
+    @property
+    def _deadline(self) -> Deadline:
+        return self.worktree.repository.git.deadline
+
+    def _patience(self, seconds: float) -> float:
+        """How long to wait for a lock: no longer than the whole run may take."""
+        return round(min(seconds, self._deadline.remaining()), 1)
 
     def _snapshot(self, behind: BehindMap, tip: str | None) -> Snapshot:
         layout = self.config.layout
@@ -149,7 +158,7 @@ class Sync:
         layout = self.config.layout
         application = self._application()
         self.progress("reading records")
-        with exclusive(layout.portable_lock, timeout=LOCK_SECONDS):
+        with exclusive(layout.portable_lock, timeout=self._patience(LOCK_SECONDS)):
             behind = application.recover()
             start = self.worktree.tip()
             snapshot = self._snapshot(behind, start)
@@ -242,7 +251,6 @@ class Sync:
 
         Returns the join, the remote's oid it was computed from, and whether it was read back.
         """
-        deadline = self.worktree.repository.git.deadline
         while True:
             suspects = self.planner.suspects(self.identity.checked, [recorded.commit, remote])
             joined = self.planner.join(recorded.commit, remote, suspects)
@@ -257,7 +265,7 @@ class Sync:
                 raise
             if pushed is Pushed.DONE and self._read_back(joined.commit):
                 return joined, remote, True
-            if deadline.remaining() < _LONGEST_PAUSE:
+            if self._deadline.remaining() < _LONGEST_PAUSE:
                 raise RaceError(
                     f"the remote moved {self.attempts} times; your work is committed here",
                     hint="run it again: git handoff sync",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 #: Files and links are written; a submodule's entry is set, and its folder is the user's.
 _CHECKED_OUT = frozenset({0o100644, 0o100755, 0o120000})
 _INDEX_LOCK_SECONDS = 5.0
+_LAST_SECONDS = 0.5
 _PAUSE_SECONDS = 0.05
 
 
@@ -89,6 +90,12 @@ class Worktree:
         done = self.repository.git.run(
             "update-ref", "-m", f"handoff: {why}", "--stdin", "-z", data=line.encode()
         )
+        if done.code and "File exists" in done.err:
+            raise RepositoryBusyError(
+                f"another git process holds {self.branch}.lock in this repository",
+                hint="let it finish; if none is running, it is a left-over: "
+                f"look at .git/{self.branch}.lock, then remove it",
+            )
         if done.code:
             raise RepositoryBusyError(
                 f"{_short(self.branch)} moved while this ran: {sanitised(done.err)}",
@@ -194,7 +201,9 @@ class Worktree:
                 return
 
     def _with_index(self, *args: str, data: bytes) -> None:
-        deadline = time.monotonic() + _INDEX_LOCK_SECONDS
+        # Less than the run has left: the holder of a lock is worth naming, a deadline is not.
+        left = self.repository.git.deadline.remaining() - _LAST_SECONDS
+        deadline = time.monotonic() + min(_INDEX_LOCK_SECONDS, left)
         while True:
             done = self.repository.git.run(*args, data=data)
             if not done.code:
