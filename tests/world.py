@@ -263,5 +263,5 @@ def fingerprint(machine: Machine) -> dict[str, object]:
 
 def _digest(path: Path) -> tuple[int, str]:
     status = path.lstat()
-    data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+    data = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
     return status.st_mode, hashlib.sha256(data).hexdigest()

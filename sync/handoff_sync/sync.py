@@ -171,10 +171,10 @@ class Sync:
         if not self.options.offline:
             self._check_outgoing(recorded, remote)
         self._keep_identity()
-        self._record_tip(application, recorded, behind, start)
+        undo = self._record_tip(application, recorded, behind, start)
         if self.options.offline:
             return self._offline(report, snapshot, start, recorded)
-        joined, before, verified = self._exchange(application, recorded, behind, start, remote)
+        joined, before, verified = self._exchange(recorded, remote, undo)
         self.progress("writing records")
         merge = joined.commit
         if merge is not None:
@@ -191,13 +191,28 @@ class Sync:
 
     def _record_tip(
         self, application: Application, recorded: Recorded, behind: BehindMap, start: str | None
-    ) -> None:
-        """The working copy becomes the recorded tip before anything is pushed."""
-        if recorded.commit is not None and recorded.commit != start:
+    ) -> Callable[[], None]:
+        """The working copy becomes the recorded tip before anything is pushed.
+
+        Returns the way back: a definite refusal leaves the branch, the index and the map
+        as they were.
+        """
+        moved, replaced = recorded.commit not in (None, start), b""
+        if moved:
             entries = application.entries_between(start, recorded.commit)
-            self.worktree.move(start, recorded.commit, entries, "record the working copy")
+            replaced = self.worktree.move(
+                start, recorded.commit, entries, "record the working copy"
+            )
         if recorded.files != behind.files:
             application.save_files(recorded.files)
+
+        def undo() -> None:
+            if moved:
+                self.worktree.put_back(recorded.commit, start, replaced, "the remote refused it")
+            if recorded.files != behind.files:
+                application.save_files(behind.files)
+
+        return undo
 
     def _offline(
         self,
@@ -240,12 +255,7 @@ class Sync:
         return self.objects.ref(ref) if ref else None
 
     def _exchange(
-        self,
-        application: Application,
-        recorded: Recorded,
-        behind: BehindMap,
-        start: str | None,
-        remote: str | None,
+        self, recorded: Recorded, remote: str | None, undo: Callable[[], None]
     ) -> tuple[Joined, str | None, bool]:
         """Join, push by compare-and-swap, read back; again from the fetch when it moved.
 
@@ -261,7 +271,7 @@ class Sync:
             try:
                 pushed = self.remote.push(joined.commit, remote)
             except PolicyError:
-                self._put_back(application, recorded, behind, start)
+                undo()
                 raise
             if pushed is Pushed.DONE and self._read_back(joined.commit):
                 return joined, remote, True
@@ -288,16 +298,6 @@ class Sync:
         if not self.objects.has(found):
             self.remote.fetch()
         return self.objects.has(found) and self.history.is_ancestor(merge, found)
-
-    def _put_back(
-        self, application: Application, recorded: Recorded, behind: BehindMap, start: str | None
-    ) -> None:
-        """A definite refusal leaves the branch, the index and the map as they were."""
-        if recorded.commit is not None and recorded.commit != start:
-            entries = application.entries_between(recorded.commit, start)
-            self.worktree.move(recorded.commit, start, entries, "the remote refused it")
-        if recorded.files != behind.files:
-            application.save_files(behind.files)
 
     # --- checks and words -----------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from handoff_sync.git import sanitised
 from handoff_sync.objectstore import blob_oid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from handoff_sync.objects import LibgitObjects
     from handoff_sync.objectstore import Entry
@@ -75,14 +75,26 @@ class Worktree:
 
     def move(
         self, old: str | None, new: str | None, entries: Mapping[str, Entry | None], why: str
-    ) -> None:
+    ) -> bytes:
         """Set index entries, then the branch from ``old`` to ``new``, each by compare-and-swap.
 
         The index goes first: a commit made between the two then holds the records as they
-        are, where the other order would let it take them back.
+        are, where the other order would let it take them back. Returns what was replaced
+        in the index, for :meth:`put_back`; a branch that cannot be moved puts it back here.
         """
+        replaced = self._listed(entries)
         self.set_entries({f"{self.folder}/{name}": entry for name, entry in entries.items()})
-        self.set_tip(old, new, why)
+        try:
+            self.set_tip(old, new, why)
+        except RepositoryBusyError:
+            self._relist(replaced)
+            raise
+        return replaced
+
+    def put_back(self, new: str | None, old: str | None, replaced: bytes, why: str) -> None:
+        """Undo a :meth:`move` to ``new``; the branch goes first, for the reason given there."""
+        self.set_tip(new, old, why)
+        self._relist(replaced)
 
     def set_tip(self, old: str | None, new: str | None, why: str) -> None:
         """Move the branch; ``RepositoryBusyError`` when it is not at ``old`` any more."""
@@ -119,12 +131,31 @@ class Worktree:
         data = "".join(lines).encode("utf-8", "surrogateescape")
         self._with_index("update-index", "-z", "--index-info", data=data)
         kept = "".join(f"{path}\0" for path, entry in sorted(entries.items()) if entry)
-        if kept:
-            # Stat data only, so that the next `git status` need not read the files again.
+        self._refresh(kept.encode("utf-8", "surrogateescape"))
+
+    def _refresh(self, paths: bytes) -> None:
+        """Stat data only, so that the next ``git status`` need not read the files again."""
+        if paths:
             self.repository.git.run(
                 "add", "--refresh", "--ignore-errors", "--pathspec-from-file=-",
-                "--pathspec-file-nul", data=kept.encode("utf-8", "surrogateescape"),
+                "--pathspec-file-nul", data=paths,
             )  # fmt: skip
+
+    def _listed(self, names: Iterable[str]) -> bytes:
+        """What ``update-index --index-info`` needs to bring the entries of ``names`` back."""
+        paths = {f"{self.folder}/{name}".encode("utf-8", "surrogateescape") for name in names}
+        if not paths:
+            return b""
+        known = self.repository.git.ok("ls-files", "-s", "-z", "--", f"{self.folder}/")
+        lines = [line for line in known.split(b"\0") if line.partition(b"\t")[2] in paths]
+        gone = [f"0 {_ZERO}\t".encode() + path for path in sorted(paths)]
+        return b"".join(line + b"\0" for line in [*gone, *lines])
+
+    def _relist(self, replaced: bytes) -> None:
+        if replaced:
+            self._with_index("update-index", "-z", "--index-info", data=replaced)
+            paths = {line.partition(b"\t")[2] for line in replaced.split(b"\0") if line}
+            self._refresh(b"".join(path + b"\0" for path in sorted(paths)))
 
     def staged(self, tip: str | None) -> set[str]:
         """Names under ``portable/`` whose index entry is not the tip's."""
