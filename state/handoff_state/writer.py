@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import errno
+import fcntl
 import os
 import secrets
 import stat
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Every temporary of ours ends so; the ignore block covers it and a lock holder may sweep it.
+#: Every temporary of ours is called so; the ignore block covers it.
 TEMPORARY_PREFIX = ".handoff-"
 TEMPORARY_SUFFIX = ".tmp"
 
@@ -84,12 +85,13 @@ class AtomicWriter:
         descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
         try:
             with os.fdopen(descriptor, "wb") as handle:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)  # says to sweep() that we live
                 if old is not None:
                     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
                 handle.write(data)
                 handle.flush()
                 self._sync(descriptor)
-            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
@@ -99,6 +101,31 @@ class AtomicWriter:
     def _sync(self, descriptor: int) -> None:
         if self.durable:
             os.fsync(descriptor)
+
+
+def sweep(folder: Path) -> None:
+    """Remove the temporaries of writers that died; a living one holds a lock on its own."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        for name in os.listdir(descriptor):  # noqa: PTH208 - a descriptor, not a path
+            if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX):
+                with contextlib.suppress(OSError):
+                    _remove_if_dead(name, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_if_dead(name: str, folder: int) -> None:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(name, flags, dir_fd=folder)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(descriptor)
 
 
 class DryRunWriter:

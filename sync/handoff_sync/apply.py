@@ -17,7 +17,7 @@ from handoff_state.codec import decode, encode
 from handoff_state.errors import UnsafePathError
 from handoff_state.locks import exclusive, is_held
 from handoff_state.workitems import LOCK_SECONDS, WorkItemStore, ordered
-from handoff_state.writer import AtomicWriter, read_plain
+from handoff_state.writer import AtomicWriter, read_plain, sweep
 from handoff_sync.code import changed_code
 from handoff_sync.guard import arms_whatever_the_time
 from handoff_sync.history import INDEX_NAME, is_record_name
@@ -50,6 +50,8 @@ class Application:
 
         The caller holds the writers' lock.
         """
+        for folder in (self.layout.local, self.layout.portable):
+            sweep(folder)
         left = behind_map.load(self.layout.handoff_behind)
         known, tip = self.pending(left)
         if left.tip is not None:

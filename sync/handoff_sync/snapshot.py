@@ -11,7 +11,7 @@ from handoff_state.codec import MAX_BYTES, decode
 from handoff_state.errors import HandoffError
 from handoff_state.merge import merge_bytes, merge_records
 from handoff_state.workitems import read_record
-from handoff_state.writer import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from handoff_state.writer import TEMPORARY_SUFFIX
 from handoff_sync import guard as rules
 from handoff_sync.errors import RefusedError
 from handoff_sync.guard import Guard, Machine
@@ -54,12 +54,9 @@ def take(
     tip: str | None,
     behind: BehindMap,
     guard: Callable[[], Guard],
-    *,
-    sweep: bool = True,
 ) -> Snapshot:
     """Read every entry of ``portable/``, following nothing; the caller holds the writers' lock.
 
-    ``sweep`` removes temporaries a dead writer of ours left; a dry run does not.
     Raises ``RefusedError`` when the folder as a whole cannot be trusted.
     """
     snapshot = Snapshot()
@@ -69,8 +66,6 @@ def take(
         return snapshot
     try:
         for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a descriptor, not a path
-            if sweep:
-                _sweep(folder, name)
             if not is_record_name(name):
                 snapshot.findings += _stranger(folder, name)
                 continue
@@ -109,12 +104,6 @@ def _open(layout: StateLayout, *, has_records: bool) -> int | None:
             "portable/ is a link or not a folder, so it may hold anything",
             hint="make it a plain folder under the state root",
         ) from error
-
-
-def _sweep(folder: int, name: str) -> None:
-    # The writers' lock is held, so a temporary of ours belongs to a writer that died.
-    if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX):
-        os.unlink(name, dir_fd=folder)
 
 
 def _stranger(folder: int, name: str) -> list[Finding]:

@@ -123,14 +123,7 @@ class Sync:
 
     def _snapshot(self, behind: BehindMap, tip: str | None) -> Snapshot:
         layout = self.config.layout
-        return snapshots.take(
-            layout,
-            self.history,
-            tip,
-            behind,
-            lambda: self.guard,
-            sweep=not self.options.dry_run,
-        )
+        return snapshots.take(layout, self.history, tip, behind, lambda: self.guard)
 
     # --- a dry run ------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import signal
@@ -20,7 +21,7 @@ from handoff_state import (
     RefusingWriter,
     UnsafePathError,
 )
-from handoff_state.writer import read_plain
+from handoff_state.writer import read_plain, sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,8 +197,19 @@ def test_a_killed_writer_leaves_a_whole_file_and_at_most_one_temporary(file: Pat
         assert all(name.startswith(".handoff-") and name.endswith(".tmp") for name in left)
         text = file.read_bytes()
         assert text == b"old" or text == text[: len(text) // 50_000] * 50_000
-        for name in left:
-            (file.parent / name).unlink()
+        sweep(file.parent)
+        assert names(file.parent) == ["record.json"]
+
+
+def test_a_sweep_leaves_what_a_living_writer_and_others_made(file: Path) -> None:
+    with (file.parent / ".handoff-0123.tmp").open("wb") as living:
+        fcntl.flock(living, fcntl.LOCK_EX)
+        (file.parent / "theirs.tmp").touch()
+        (file.parent / ".handoff-link.tmp").symlink_to(file)
+        sweep(file.parent)
+        sweep(file.parent / "missing")
+    left = [".handoff-0123.tmp", ".handoff-link.tmp", "record.json", "theirs.tmp"]
+    assert sorted(names(file.parent)) == left
 
 
 FULL = """
