@@ -86,30 +86,26 @@ class Application:
                 self._write(name, data)
             if merge != recorded.commit:
                 self._move(recorded.commit, merge)
-            written = {
-                name: replace(entry, base=merge, before=entry.after)
-                if entry.held and name in writes.targets
-                else entry
-                for name, entry in files.items()
-            }
-            settled = BehindMap(files=written)
-            behind_map.save(self.layout.handoff_behind, settled, self.writer)
         if writes.targets:
             WorkItemStore(self.layout).reindex(writes.targets)
         return {name: name in writes.targets for name in writes.wanted}
 
     def finish(self, merge: str | None) -> None:
-        """After the report: drop the entries of files that show the merge, or are based on it."""
+        """After the report: drop the entries of files that show the merge, or are based on it.
+
+        Until then the map names the merge, so that a writer who takes the lock in between is
+        known to have seen what was written.
+        """
         if not self.layout.handoff_behind.exists():
             return
         with exclusive(self.layout.portable_lock, timeout=LOCK_SECONDS):
-            known = behind_map.load(self.layout.handoff_behind)
+            known, _ = self.pending(behind_map.load(self.layout.handoff_behind))
             kept = {
                 name: entry
                 for name, entry in known.files.items()
                 if entry.held or not self._shows(name, entry, merge)
             }
-            behind_map.save(self.layout.handoff_behind, replace(known, files=kept), self.writer)
+            behind_map.save(self.layout.handoff_behind, BehindMap(files=kept), self.writer)
 
     def save_files(self, files: dict[str, BehindFile]) -> None:
         """Keep the map after the working copy was committed."""
