@@ -200,10 +200,12 @@ class Sync:
             application.save_files(recorded.files)
 
         def undo() -> None:
-            if moved:
-                self.worktree.put_back(recorded.commit, start, replaced, "the remote refused it")
+            # The map first: an entry based on a commit the branch no longer has would say
+            # that its file holds nothing new.
             if recorded.files != behind.files:
                 application.save_files(behind.files)
+            if moved:
+                self.worktree.put_back(recorded.commit, start, replaced, "the remote refused it")
 
         return undo
 
