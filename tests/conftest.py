@@ -6,10 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from handoff_state import StateLayout, WorkItemStore
 from world import Machine, World
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> StateLayout:
+    """The paths of an empty state root."""
+    return StateLayout(tmp_path / "root")
+
+
+@pytest.fixture
+def store(layout: StateLayout) -> WorkItemStore:
+    """The records of an empty state root."""
+    return WorkItemStore(layout)
 
 
 @pytest.fixture
