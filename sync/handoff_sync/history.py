@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from handoff_sync.objectstore import Commit, ObjectStore
 
 INDEX_NAME = "index.json"
+#: Commits whose ancestry is cheap enough to be asked for one by one.
+_FEW = 64
 
 
 def is_record_name(name: str) -> bool:
@@ -125,8 +127,10 @@ class History:
         """Merge bases, and the commits only ``ours`` has.
 
         Git's own walk: newest first, each commit painted by the sides that reach it, until
-        nothing but common history is left. Commit times only steer it: where a parent is
-        newer than its child (a skewed clock) what was found is checked exactly afterwards.
+        nothing but common history is left. Commit times only steer it. What was found is
+        checked exactly where a parent was seen that is not older than its child (a skewed
+        clock, two commits in one second), and always where it is little: such a parent may
+        lie below the point where the walk ended.
         """
         left, right, stale = 1, 2, 4
         paint: dict[str, int] = {}
@@ -157,10 +161,10 @@ class History:
             commit = self.store.commit(oid)
             for parent in commit.parents:
                 visit(parent, colour)
-                skewed = skewed or (parent in paint and self._time(parent) > commit.time)
+                skewed = skewed or (parent in paint and self._time(parent) >= commit.time)
         best = [oid for oid in candidates if not self._below(oid, candidates)]
         only_left = [oid for oid, colour in paint.items() if colour & (left | right) == left]
-        if skewed:
+        if skewed or len(only_left) <= _FEW:
             only_left = [oid for oid in only_left if not self.is_ancestor(oid, theirs)]
         return sorted(best), only_left
 
