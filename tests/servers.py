@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import getpass
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -211,19 +211,38 @@ def ssh_server(folder: Path, environment: Mapping[str, str]) -> Iterator[SshServ
 
 @contextlib.contextmanager
 def _privilege_folder(argv: list[str]) -> Iterator[None]:
-    """Started by root, sshd wants an empty folder that only its service makes: lend it one."""
-    asked = subprocess.run([*argv, "-t"], capture_output=True, text=True, check=False)
-    missing = re.search(r"Missing privilege separation directory: (\S+)", asked.stderr)
-    if missing is None:
+    """Started by root, sshd wants an empty folder that only its service makes: lend it one.
+
+    Test runs side by side share it: each leaves a mark, and the last takes the folder away.
+    """
+    folder = Path("/run/sshd")
+    if os.geteuid() != 0 or not folder.parent.is_dir():
         yield
         return
-    path = Path(missing[1])
-    path.mkdir(mode=0o755, exist_ok=True)
+    mark = folder / f"handoff-test-{uuid.uuid4().hex}"
+    with _alone(folder.parent):
+        asked = subprocess.run([*argv, "-t"], capture_output=True, text=True, check=False)
+        lent = str(folder) in asked.stderr or any(folder.glob("handoff-test-*"))
+        if lent:
+            folder.mkdir(mode=0o755, exist_ok=True)
+            mark.touch()
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):  # another run of these tests may have ended first
-            path.rmdir()
+        with _alone(folder.parent), contextlib.suppress(OSError):
+            if lent:
+                mark.unlink()
+                folder.rmdir()  # not empty while another run has its mark there
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 # --- http ---------------------------------------------------------------------------------
