@@ -63,7 +63,7 @@ class PollClockStore:
         return {ref: clocks for ref, clocks in known.items() if clocks}
 
     def _save(self, known: Mapping[str, Mapping[str, str]]) -> None:
-        rows: JsonObject = {ref: dict(known[ref]) for ref in sorted(known)}
+        rows: JsonObject = {ref: dict(sorted(known[ref].items())) for ref in sorted(known)}
         try:
             self._writer.write(self.path, encode({"clocks": rows}))
         except (HandoffError, OSError) as error:
