@@ -143,6 +143,12 @@ def test_a_url_is_recomputed_and_never_guessed() -> None:
     }  # fmt: skip
 
 
+def test_a_url_of_a_ref_that_does_not_parse_is_left_as_it_stands() -> None:
+    base: JsonObject = {"ref": "?", "url": "https://a"}
+    merge = merge_records(base, base | {"poll": {}}, base | {"graph": {}}).record
+    assert merge == base | {"poll": {}, "graph": {}}
+
+
 # --- control, as a register -----------------------------------------------------------------
 
 
