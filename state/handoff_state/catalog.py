@@ -367,7 +367,7 @@ MERGE_OF_KEY: dict[str, Merge] = {
 #: Machine handles by name: these keys may stand in no tracked file (rule HF201).
 HANDLE_KEYS: frozenset[str] = frozenset(
     {"harnessSessionId", "cwd", "tmuxTarget", "pid", "session", "sessions", "recentDeliveries",
-     "harnessArgs", "runner"}
+     "harnessArgs", "sessionId", "tmux", "hostname", "runner"}
 )  # fmt: skip
 
 #: Poll clocks: read from an old record, never written to one again (seed 000).

@@ -40,7 +40,7 @@ class UnreadableRecordError(HandoffError):
         super().__init__(
             reason,
             where=f"{file}: {pointer}",
-            hint=f"repair {file}, or restore its last good version: git log -- {file}",
+            hint=f"repair it, or find its last good version: git log -p -- '*/{file}'",
         )
         self.reason = reason
         self.file = file

@@ -109,6 +109,8 @@ class WorkItemStore:
             data, record = self._load(target)
             old = record.get(name) if record else None
             new = change(old if isinstance(old, dict) else None)
+            if new is not None and not isinstance(new, dict):
+                raise SectionError("a section is an object or None", where=f"$.{name}")
             if record is None and new is None:
                 return Change.UNCHANGED
             updated = (record or {"ref": str(target)}) | {name: new}
@@ -204,14 +206,27 @@ class WorkItemStore:
             new = None
         elif old is not None and _same(old, new):
             return Change.UNCHANGED
+        text = None if new is None else self._readable(ref, new)
         self._settle(ref.file, data)
-        if new is None:
-            change = self._writer.remove(path)
-        else:
-            url = ref.url
-            change = self._writer.write(path, encode(ordered(new | ({"url": url} if url else {}))))
-        self._update_index(ref, old, new)
+        change = self._writer.remove(path) if text is None else self._writer.write(path, text)
+        with contextlib.suppress(HandoffError, OSError):
+            # Derived, and read by nobody: it must not fail a write that has happened.
+            self._update_index(ref, old, new)
         return change
+
+    def _readable(self, ref: WorkItemRef, record: JsonObject) -> bytes:
+        """The record's bytes, once they are known to pass the reading rules themselves."""
+        url = ref.url
+        try:
+            text = encode(ordered(record | ({"url": url} if url else {})))
+            decode(text, ref.file)
+        except UnreadableRecordError as error:
+            raise SectionError(
+                error.reason, where=error.pointer, hint="nothing was written"
+            ) from error
+        except (TypeError, ValueError, RecursionError) as error:
+            raise SectionError("not a JSON value", hint="nothing was written") from error
+        return text
 
     def _settle(self, file: str, data: bytes | None) -> None:
         # Whoever takes the lock next settles what a sync left: what is written now was

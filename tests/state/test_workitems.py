@@ -397,3 +397,27 @@ def test_processes_that_write_one_record_at_once_lose_nothing(layout: StateLayou
     assert isinstance(seen, list)
     assert sorted(map(int, map(str, seen))) == sorted([*range(count)] * 2)
     assert [path.name for path in layout.portable.iterdir() if path.suffix == ".tmp"] == []
+
+
+@pytest.mark.parametrize(
+    "value", [{"x": float("nan")}, {"n": 2**63 + 1}, {"t": "x" * (4 * 1024 * 1024)}]
+)
+def test_a_value_no_reader_would_take_is_not_written(
+    store: WorkItemStore, value: dict[str, object]
+) -> None:
+    store.write_section("github:octo/repo#15", "lifecycle", {"startedAt": "x"})
+    with pytest.raises(SectionError):
+        store.write_section("github:octo/repo#15", "lifecycle", value)  # type: ignore[arg-type]  # bad on purpose
+    assert store.section("github:octo/repo#15", "lifecycle") == {"startedAt": "x"}
+
+
+def test_a_section_that_is_no_object_is_not_written(store: WorkItemStore) -> None:
+    with pytest.raises(SectionError):
+        store.write_section("github:octo/repo#15", "lifecycle", [1])  # type: ignore[arg-type]  # bad on purpose
+
+
+def test_a_broken_index_does_not_fail_a_write(store: WorkItemStore) -> None:
+    store.write_section("github:octo/repo#15", "lifecycle", {"startedAt": "x"})
+    store.layout.index.unlink()
+    store.layout.index.symlink_to(store.layout.root / "elsewhere")
+    assert store.write_section("github:octo/repo#15", "ended", {"state": "closed"})
