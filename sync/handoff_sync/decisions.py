@@ -171,13 +171,19 @@ def _answers(history: History, name: str, later: Open, earlier: Open) -> bool:
     return (
         later.decision != earlier.decision
         and has_command(earlier.decision)
-        and _descends_from_value(history, name, later.commit, earlier.decision)
+        and _has_seen_value(history, name, later.commit, earlier)
     )
 
 
-def _descends_from_value(history: History, name: str, commit: str, decision: str) -> bool:
+def _has_seen_value(history: History, name: str, commit: str, earlier: Open) -> bool:
+    # Only where it was issued beside ``earlier``: the same words given again by somebody who
+    # knew the first time are a new decision.
     parents = history.commit(commit).parents
-    return any(decision_at(history, oid, name) == decision for oid in history.walk(parents))
+    return any(
+        decision_at(history, oid, name) == earlier.decision
+        and not history.is_ancestor(oid, earlier.commit)
+        for oid in history.walk(parents)
+    )
 
 
 def describe(decision: str) -> str:
@@ -185,8 +191,9 @@ def describe(decision: str) -> str:
     if not has_command(decision):
         return {ABSENT: "none", CLOSED: "ended", "null": "cleared"}[decision]
     control = json.loads(decision)
-    if not isinstance(control, dict):
+    command = control.get("command") if isinstance(control, dict) else None
+    if not isinstance(control, dict) or not isinstance(command, str):
         return "unknown"
     actor = control.get("actor")
     by = f" by @{actor}" if isinstance(actor, str) and actor else ""
-    return f"{str(control.get('command', 'unknown')).upper()}{by}"
+    return f"{command.upper()}{by}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from handoff_state.control import ABSENT as NO_CONTROL
@@ -36,12 +36,24 @@ def reconcile(
     a, b = history.version(ours, name), history.version(theirs, name)
     left, right = history.parsed(a, name), history.parsed(b, name)
     if isinstance(left, HandoffError) or isinstance(right, HandoffError):
-        return _around_unreadable(name, (a, left), (b, right))
+        return _around_unreadable(history, name, (ours, a, left), (theirs, b, right))
     base = common_past(history, name, [ours], theirs)
     merged = merge_records(base, left, right)
     if suspect or decision_of(left) != decision_of(right):
-        merged = _decided(history, name, [ours, theirs], (base, left, right), merged)
+        decided = _decided(history, name, [ours, theirs], (base, left, right), merged)
+        if decision_of(left) != decision_of(right) or decision_of(decided.record) != decision_of(
+            left
+        ):
+            merged = decided  # else both sides know it already, and nobody need hear it again
+    merged = _located(merged, ours, theirs)
     return Reconciled(_stored(history, merged, (a, b), (left, right)), merged.conflicts)
+
+
+def _located(merged: Merged, ours: str, theirs: str) -> Merged:
+    """Say of every value set aside which commits to look for it in."""
+    where = f"{ours[:10]} or {theirs[:10]}"
+    conflicts = tuple(c if c.commit else replace(c, commit=where) for c in merged.conflicts)
+    return replace(merged, conflicts=conflicts)
 
 
 def corrected(history: History, name: str, tip: str) -> Reconciled | None:
@@ -117,23 +129,30 @@ def _stored(
 
 
 def _around_unreadable(
+    history: History,
     name: str,
-    left: tuple[Entry | None, JsonObject | HandoffError | None],
-    right: tuple[Entry | None, JsonObject | HandoffError | None],
+    left: tuple[str, Entry | None, JsonObject | HandoffError | None],
+    right: tuple[str, Entry | None, JsonObject | HandoffError | None],
 ) -> Reconciled:
-    """An unreadable version says nothing, so the other side's stands; it is reported."""
+    """An unreadable version says nothing, so a readable one on the other side stands.
+
+    Where the other side has none either, the bytes are kept for the person who can read them.
+    """
+    message = "a commit holds an unreadable version of this record"
+    remedy = "repair it where it was committed; its bytes stay in history"
     finding = Finding(
-        rule="HF301",
-        severity=Severity.VIOLATION,
-        file=name,
-        message="a commit holds an unreadable version of this record",
-        remedy="repair it where it was committed; the readable version is kept here",
+        rule="HF301", severity=Severity.VIOLATION, file=name, message=message, remedy=remedy
     )
-    if isinstance(left[1], HandoffError) and isinstance(right[1], HandoffError):
-        kept = max(left[0], right[0], key=lambda entry: entry.oid if entry else "")
-    else:
-        kept = right[0] if isinstance(left[1], HandoffError) else left[0]
-    return Reconciled(kept, (), (finding,))
+    readable = [side for side in (left, right) if isinstance(side[2], dict)]
+    if not readable:
+        present = [entry for _, entry, _ in (left, right) if entry is not None]
+        kept = max(present, key=lambda entry: entry.oid, default=None)
+        return Reconciled(kept, (), (finding,))
+    _, entry, record = readable[0]
+    sides = (record, record, record) if isinstance(record, dict) else (None, None, None)
+    merged = _decided(history, name, [left[0], right[0]], sides, Merged(record=sides[0]))
+    stored = _stored(history, merged, (entry,), (sides[0],))
+    return Reconciled(stored, merged.conflicts, (finding,))
 
 
 def disputed(history: History, merge: str, parents: list[str]) -> set[str]:

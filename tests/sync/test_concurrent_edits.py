@@ -207,3 +207,66 @@ def test_facts_written_while_a_file_was_behind_are_not_lost(world: World) -> Non
     b.seen("IC_3")
     world.settle(b, a, b)
     assert a.seen_ids() == b.seen_ids() == ["IC_1", "IC_2", "IC_3"]
+
+
+def test_the_same_stop_given_again_is_a_new_decision(world: World) -> None:
+    """A command that is written without a time can have the very bytes of an older one."""
+    a, b, c = (world.machine(name) for name in "abc")
+    stop: JsonObject = {"command": "stop", "actor": "octocat"}
+    a.put("control", stop)
+    world.settle(a, b)
+    b.control("start", T1)
+    b.sync()
+    c.sync()
+    c.put("control", stop)
+    c.sync()
+    b.control("start", T2)
+    document = b.sync(code=1)
+    assert b.command() == "stop"
+    assert "an unanswered STOP" in json.dumps(document)
+
+
+def test_an_unreadable_commit_over_a_stop_does_not_arm(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    a.control("start", T1)
+    shared(a, b)
+    a.control("stop", T2)
+    a.sync()
+    (a.layout.portable / FILE).write_bytes(b"<<<<<<<")
+    a.git("commit", "-qam", "by hand")
+    a.git("push", "-q")
+    b.control("start", T3)
+    b.sync(code=1)
+    assert b.command() == "stop"
+
+
+def test_a_settled_conflict_is_not_reported_again(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    a.control("start", T1)
+    shared(a, b)
+    a.control("stop", T2)
+    b.control("start", T3)
+    a.sync()
+    b.sync(code=1)
+    a.sync()
+    for number in range(2):
+        a.seen(f"IC_a{number}", ref="github:octo/repo#2")
+        b.seen(f"IC_b{number}", ref="github:octo/repo#3")
+        a.sync()
+        assert b.sync()["outcome"] == "handed-off"
+        a.sync()
+
+
+def test_a_conflict_names_the_commits_to_look_in(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    a.put("lifecycle", {"startedAt": "x"})
+    shared(a, b)
+    a.put("lifecycle", {"startedAt": "a"})
+    b.put("lifecycle", {"startedAt": "b"})
+    a.sync()
+    document = b.sync(code=1)
+    detail = str(document["records"])
+    named = [word for word in detail.replace(")", " ").split() if len(word) == 10]
+    texts = [b.git("show", f"{oid}:.the-loop/portable/{FILE}", code=None) for oid in named]
+    assert any('"a"' in text for text in texts)
+    assert any('"b"' in text for text in texts)
