@@ -23,11 +23,22 @@ _HARMLESS = re.compile(
 )
 
 
-def is_secret(text: str) -> bool:
-    """Whether a token detector recognises something in ``text`` (rule HF202)."""
-    if not _CANDIDATE.search(text) or _HARMLESS.fullmatch(text):
+#: Keys whose values a person would call a secret; the library's own judge then decides.
+_TELLING = re.compile(
+    r"passw|pwd|secret|token|api_?key|auth|credential|private_?key", re.IGNORECASE
+)
+#: Shapes the library does not know yet, beside its own.
+_NEWER = re.compile(r"\bsk-(?:ant|proj|or|live)[-_][A-Za-z0-9_-]{16,}")
+
+
+def is_secret(text: str, key: str = "") -> bool:
+    """Whether a token detector recognises something in ``text``, found under ``key`` (HF202)."""
+    named = bool(text) and _TELLING.search(key) is not None
+    if not named and (not _CANDIDATE.search(text) or _HARMLESS.fullmatch(text)):
         return False
-    return any(any(detector.analyze_string(text)) for detector in _detectors())
+    if _NEWER.search(text) or any(any(d.analyze_string(text)) for d in _detectors()):
+        return True
+    return named and any(_by_name().analyze_string(f'{key} = "{text}"'))
 
 
 @cache
@@ -38,6 +49,7 @@ def _detectors() -> Sequence[_Detector]:
         artifactory,
         aws,
         azure_storage_key,
+        basic_auth,
         discord,
         github_token,
         gitlab_token,
@@ -59,6 +71,7 @@ def _detectors() -> Sequence[_Detector]:
         artifactory.ArtifactoryDetector(),
         aws.AWSKeyDetector(),
         azure_storage_key.AzureStorageKeyDetector(),
+        basic_auth.BasicAuthDetector(),
         discord.DiscordBotTokenDetector(),
         github_token.GitHubTokenDetector(),
         gitlab_token.GitLabTokenDetector(),
@@ -75,3 +88,11 @@ def _detectors() -> Sequence[_Detector]:
         telegram_token.TelegramBotTokenDetector(),
         twilio.TwilioKeyDetector(),
     )
+
+
+@cache
+def _by_name() -> _Detector:
+    from detect_secrets.plugins import keyword
+
+    judge: _Detector = keyword.KeywordDetector()
+    return judge

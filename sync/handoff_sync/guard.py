@@ -30,6 +30,9 @@ _LENIENT = frozenset({"title", "terminal"})
 #: Names the instance its operator chose; it may well be the host's name.
 _INSTANCE = "instance"
 
+#: Machine handles by name, however a daemon spells them: ``session_id`` is ``sessionId``.
+_HANDLES = frozenset(key.lower() for key in HANDLE_KEYS)
+
 _ABSOLUTE = re.compile(r"(?:~/|/[^/\s]+/|[A-Za-z]:[\\/]|\\\\[^\\\s]+\\)\S*")
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s]+[/\\]")
 _SHORTEST_HANDLE = 6
@@ -75,7 +78,8 @@ class Guard:
             record = read_record(data, name)
         except SlugCollisionError:
             message = "the file's name and its ref are of two work items"
-            return [_violation("HF303", name, message, "give the file its ref's own name")]
+            remedy = "move a copy out of portable/; a record is named after its ref"
+            return [_violation("HF303", name, message, remedy)]
         except UnreadableRecordError as error:
             return [_violation("HF301", name, error.reason, error.hint, pointer=error.pointer)]
         except HandoffError as error:
@@ -101,8 +105,8 @@ class Guard:
             for index, item in enumerate(value):
                 yield from self._keys(name, item, _Place(f"{place.pointer}[{index}]", place.keys))
         for key, item in as_object(value).items():
-            if key in HANDLE_KEYS:
-                message = f"the key {key} holds a machine handle"
+            if _plain_key(key) in _HANDLES:
+                message = "its key names a machine handle"
                 remedy = "take it out; handles belong in local/"
                 yield _violation("HF201", name, message, remedy, pointer=f"{place.pointer}.{key}")
             yield from self._keys(name, item, place.down(key))
@@ -119,7 +123,8 @@ class Guard:
                     message=message,
                     remedy="take it out, or move it to local/",
                 )
-            if text not in old and is_secret(text):
+            key = place.keys[-1] if place.keys else ""
+            if text not in old and is_secret(text, key):
                 yield _violation(
                     "HF202",
                     name,
@@ -147,7 +152,7 @@ class Guard:
 
     def _unknown(self, name: str, record: JsonObject) -> Iterator[Finding]:
         severity = Severity.VIOLATION if self.refuse_unknown else Severity.WARNING
-        for key in record.keys() - set(RECORD_KEYS):
+        for key in sorted(record.keys() - set(RECORD_KEYS)):
             yield Finding(
                 rule="HF302",
                 severity=severity,
@@ -156,6 +161,10 @@ class Guard:
                 message="no catalogue entry claims this key",
                 remedy="declare it under attributes: in .handoff.yaml, or take it out",
             )
+
+
+def _plain_key(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")
 
 
 def _inside(home: str) -> str:
@@ -170,7 +179,9 @@ def arms_whatever_the_time(record: JsonObject) -> bool:
     written (records.md, Control).
     """
     control = as_object(record.get("control"))
-    return control.get("command") in ARMING and not is_time(control.get("requestedAt"))
+    command = control.get("command")
+    arming = isinstance(command, str) and command in ARMING
+    return arming and not is_time(control.get("requestedAt"))
 
 
 def _violation(rule: str, name: str, message: str, remedy: str, *, pointer: str = "$") -> Finding:
@@ -241,7 +252,7 @@ def _clocks(name: str, record: JsonObject) -> Iterator[Finding]:
                     file=name,
                     pointer=f"{place}.{key}",
                     message="a poll clock in a portable record",
-                    remedy="it is stripped on the next write that has another reason",
+                    remedy="the next poll write strips it",
                 )
 
 

@@ -60,6 +60,14 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "a forged link": (text(GOOD | {"url": "https://example.invalid/15"}), "HF303", "$.url"),
     "arming at no time": (text(control(requestedAt="yesterday")), "HF301",
                           "$.control.requestedAt"),
+    "a handle spelt otherwise": (text(GOOD | {"lifecycle": {"session_id": "0b9f"}}), "HF201",
+                                 "$.lifecycle.session_id"),
+    "a newer token": (text(GOOD | {"lifecycle": {"k": "sk-ant-api03-abcdefghijklmnop"}}), "HF202",
+                      "$.lifecycle.k"),
+    "a password by name": (text(GOOD | {"lifecycle": {"password": "hunter2hunter2"}}), "HF202",
+                           "$.lifecycle.password"),
+    "a password in a url": (text(control(note="https://u:p4ssw0rd@h.example/x")), "HF202",
+                            "$.control.note"),
     "a handle by name": (text(GOOD | {"lifecycle": {"cwd": "x"}}), "HF201", "$.lifecycle.cwd"),
     "a session block": (text(GOOD | {"session": {"id": "x"}}), "HF201", "$.session"),
     "a handle by value": (text(control(note=f"resume {SESSION} here")), "HF201",
@@ -237,3 +245,56 @@ def test_a_missing_or_linked_portable_folder_refuses_the_run(
     a.layout.portable.symlink_to(real)
     assert a.sync(code=3)["error"]["kind"] == "refused"  # type: ignore[index]  # JSON of a known shape
     assert world.tip() == tip
+
+
+def test_a_repaired_record_goes_although_code_was_committed_in_between(
+    pair: tuple[Machine, Machine], world: World
+) -> None:
+    a, b = pair
+    a.seen("IC_1")
+    world.settle(a, b)
+    path = a.layout.portable / FILE
+    good = path.read_bytes()
+    path.write_bytes(b"{")
+    a.seen("IC_1", ref="github:octo/repo#2")
+    b.seen("IC_2")
+    b.sync()
+    a.sync(code=1)
+    (a.path / "README.md").write_text("about\n")
+    a.git("add", "README.md")
+    a.git("commit", "-qm", "code")
+    a.git("push", "-q")
+    path.write_bytes(good)
+    a.seen("IC_3")
+    a.sync()
+    assert a.seen_ids() == ["IC_1", "IC_2", "IC_3"]
+
+
+def test_an_unreadable_record_is_not_removed_by_a_machine_that_never_had_it(
+    pair: tuple[Machine, Machine], world: World
+) -> None:
+    a, b = pair
+    huge = b'{"ref": "%s", "n": 9223372036854775809}' % ITEM.encode()
+    a.layout.portable.mkdir(exist_ok=True)
+    (a.layout.portable / FILE).write_bytes(huge)
+    a.git("add", "-f", f".the-loop/portable/{FILE}")
+    a.git("commit", "-qm", "by hand")
+    a.git("push", "-q")
+    b.seen("IC_1", ref="github:octo/repo#2")
+    b.sync(code=1)
+    kept = world.git("cat-file", "blob", f"main:.the-loop/portable/{FILE}")
+    assert kept.encode() == huge
+
+
+def test_a_stop_that_waits_behind_a_quarantined_record_is_told(
+    pair: tuple[Machine, Machine], world: World
+) -> None:
+    a, b = pair
+    a.control("start", "2026-09-14T09:00:00Z")
+    world.settle(a, b)
+    (b.layout.portable / FILE).write_bytes(b"{")
+    a.control("stop", "2026-09-14T10:00:00Z")
+    a.sync()
+    done = b.handoff("-q", "sync", code=1)
+    assert done.stdout.startswith("control changes: github:octo/repo#15: START by @octocat -> STOP")
+    assert "held back here" in done.stdout.splitlines()[0]
