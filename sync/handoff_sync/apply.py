@@ -8,13 +8,14 @@ next finishes (c).
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from handoff_state import behind as behind_map
 from handoff_state.behind import BehindFile, BehindMap, fingerprint
 from handoff_state.codec import decode, encode
-from handoff_state.errors import UnsafePathError
+from handoff_state.errors import HandoffError, UnsafePathError
 from handoff_state.locks import exclusive, is_held
 from handoff_state.workitems import LOCK_SECONDS, WorkItemStore, ordered
 from handoff_state.writer import AtomicWriter, read_plain, sweep
@@ -68,10 +69,8 @@ class Application:
         unfinished = left.tip is not None and left.previous == tip
         return replace(known, tip=None, previous=None), left.tip if unfinished else tip
 
-    def apply(
-        self, snapshot: Snapshot, recorded: Recorded, start: str | None, merge: str
-    ) -> dict[str, bool]:
-        """Steps (a) to (c); returns each file that was to change, and whether it did."""
+    def apply(self, snapshot: Snapshot, recorded: Recorded, start: str | None, merge: str) -> None:
+        """Steps (a) to (c)."""
         with exclusive(self.layout.portable_lock, timeout=LOCK_SECONDS):
             daemon = is_held(self.layout.poll_pid)
             writes = self._writes(snapshot, recorded, start, merge, daemon=daemon)
@@ -87,8 +86,9 @@ class Application:
             if merge != recorded.commit:
                 self._move(recorded.commit, merge)
         if writes.targets:
-            WorkItemStore(self.layout).reindex(writes.targets)
-        return {name: name in writes.targets for name in writes.wanted}
+            with contextlib.suppress(HandoffError, OSError):
+                # Derived, and read by nobody: it must not hide a sync that has happened.
+                WorkItemStore(self.layout).reindex(writes.targets)
 
     def finish(self, merge: str | None) -> None:
         """After the report: drop the entries of files that show the merge, or are based on it.
@@ -163,6 +163,8 @@ class Application:
             for name in names
             if snapshot.disk.get(name) != (merged[name].oid if name in merged else None)
         }
+        # A file with sections held back is looked at anew each time: the daemon may be gone.
+        differing |= {name for name, entry in recorded.files.items() if entry.held} & names
         ours, *others = self.history.commit(merge).parents or (None,)
         if ours is None or ours != recorded.commit:
             return differing  # a fast-forward: what it changed is what differs
@@ -196,7 +198,6 @@ class Application:
         writes.files[name] = BehindFile(
             base=base, before=fingerprint(current), after=fingerprint(target), held=held
         )
-        writes.wanted.append(name)
         shown = blob_oid(current) if current is not None else None
         if shown == snapshot.disk.get(name) and current != target:
             writes.targets[name] = target
@@ -227,7 +228,6 @@ class Application:
 class _Writes:
     files: dict[str, BehindFile]
     targets: dict[str, bytes | None] = field(default_factory=dict)
-    wanted: list[str] = field(default_factory=list)
 
 
 def _held_back(name: str, current: bytes, target: bytes) -> tuple[bytes, JsonObject]:

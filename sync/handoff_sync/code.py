@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from handoff_sync.objectstore import ObjectStore
 
 _STEPS = (
-    "git handoff sync --offline, then git pull or git push, then git handoff sync "
-    "(or let this do it where no path is changed on both sides: git handoff sync --with-code)"
+    "git handoff sync --with-code, where no path is changed on both sides; else "
+    "git handoff sync --offline, then git pull or git push, then git handoff sync"
 )
 
 
@@ -56,7 +56,7 @@ def refuse_code(history: History, ours: str | None, theirs: str | None) -> None:
         if count
     ]
     raise DivergedError(
-        f"{' and '.join(sides)} touch paths that are not state, and code is never merged here",
+        f"{' and '.join(sides)} to paths that are not state, and code is never merged here",
         hint=_STEPS,
     )
 
@@ -64,10 +64,11 @@ def refuse_code(history: History, ours: str | None, theirs: str | None) -> None:
 def _touches_code(history: History, oid: str) -> bool:
     parents = history.commit(oid).parents
     try:
-        before = history.outer(parents[0]) if parents else {}
+        before = [history.outer(parent) for parent in parents] or [{}]
     except MissingObjectError:
         return True  # at a shallow edge nothing can be said to be untouched
-    return history.outer(oid) != before
+    # A merge that has one parent's code unchanged brings none of its own.
+    return history.outer(oid) not in before
 
 
 def merged_outer(history: History, bases: list[str], ours: str, theirs: str) -> str:

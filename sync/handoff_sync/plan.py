@@ -221,7 +221,9 @@ class Planner:
         after = self.history.entries(commit)
         moved = {name for name, _ in before.items() ^ after.items()}
         outside = self.history.outer(commit)
-        strayed = outer is None and any(self.history.outer(p) != outside for p in parents)
+        # Only the first parent's: what a second parent has besides is older code, or was
+        # looked at before anything was made (code.refuse_code).
+        strayed = outer is None and any(self.history.outer(p) != outside for p in parents[:1])
         if not moved <= changes.keys() or strayed:
             raise CorruptError(
                 "a commit came out with more in it than was planned; nothing was moved to it",

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from handoff_state.control import decision_of, record_arms
+from handoff_state.errors import HandoffError
+from handoff_state.workitems import read_record
 from handoff_sync.decisions import describe
 from handoff_sync.guard import arms_whatever_the_time
 from handoff_sync.message import changed_sections
@@ -89,6 +91,7 @@ class Sides:
     remote: dict[str, Entry]
     conflicts: dict[str, tuple[Conflict, ...]]
     before: str | None
+    texts: dict[str, bytes]
 
 
 def outcomes(
@@ -96,13 +99,7 @@ def outcomes(
 ) -> list[RecordOutcome]:
     """One outcome for every record that did not stay as it was everywhere."""
     found = [
-        RecordOutcome(
-            ref=_ref(history, None, sides.merged.get(name), name),
-            file=name,
-            outcome=Outcome.QUARANTINED,
-            detail=reason,
-        )
-        for name, reason in sorted(quarantined.items())
+        _held_back(history, sides, name, reason) for name, reason in sorted(quarantined.items())
     ]
     names = {*sides.disk, *sides.merged, *sides.remote} - quarantined.keys()
     for name in sorted(names):
@@ -114,6 +111,23 @@ def outcomes(
         if received or sent or name in sides.conflicts:
             found.append(_one(history, sides, name, received=received, sent=sent, held=held))
     return sorted(found, key=lambda item: (item.control is None, item.file))
+
+
+def _held_back(history: History, sides: Sides, name: str, reason: str) -> RecordOutcome:
+    """A quarantined record; an incoming version of it is named, and its control told."""
+    before, incoming = history.version(sides.before, name), sides.merged.get(name)
+    old, new = _read(history, before, name), _read(history, incoming, name)
+    waits = "; an incoming version waits" if before != incoming else ""
+    decisions = decision_of(old), decision_of(new)
+    moved = (describe(decisions[0]), describe(decisions[1]))
+    return RecordOutcome(
+        ref=_ref(history, new, None, name),
+        file=name,
+        outcome=Outcome.QUARANTINED,
+        control=moved if decisions[0] != decisions[1] else None,
+        received=bool(waits),
+        detail=f"{reason}{waits}",
+    )
 
 
 def _one(
@@ -163,18 +177,19 @@ def _outcome(
 
 
 def _conflict_words(conflict: Conflict) -> str:
-    where = f" (kept in {conflict.commit[:10]})" if conflict.commit else ""
-    return f"{conflict.pointer}: {conflict.rule}; the other value stays in history{where}"
+    rule = "both changed, one whole value is kept" if conflict.rule == "opaque" else conflict.rule
+    where = f" (in {conflict.commit[:24]})" if conflict.commit else ""
+    return f"{conflict.pointer}: {rule}; the other value stays in history{where}"
 
 
 def _disk(history: History, sides: Sides, name: str) -> JsonObject | None:
     oid = sides.disk.get(name)
     if oid is None:
         return None
-    for entry in (history.version(sides.before, name), sides.merged.get(name)):
-        if entry is not None and entry.oid == oid:
-            return _read(history, entry, name)
-    return None
+    try:
+        return read_record(sides.texts.get(oid) or history.store.blob(oid), name)
+    except (HandoffError, LookupError):
+        return None
 
 
 def _read(history: History, entry: Entry | None, name: str) -> JsonObject | None:

@@ -11,7 +11,7 @@ from handoff_state.codec import MAX_BYTES, decode
 from handoff_state.errors import HandoffError
 from handoff_state.merge import merge_bytes, merge_records
 from handoff_state.workitems import read_record
-from handoff_state.writer import TEMPORARY_SUFFIX
+from handoff_state.writer import TEMPORARY_SUFFIX, read_plain
 from handoff_sync import guard as rules
 from handoff_sync.errors import RefusedError
 from handoff_sync.guard import Guard, Machine
@@ -74,6 +74,13 @@ def take(
             _read(snapshot, folder, name, known.oid if known else None, entry, history, guard)
     finally:
         os.close(folder)
+    if len(recorded) > 1 and not {*snapshot.disk, *snapshot.quarantined} & recorded.keys():
+        # One record gone is somebody's drop. All of them at once is an unmounted disk, a
+        # clone without checkout, or a slip; nothing is inferred from it.
+        raise RefusedError(
+            "every record git knows is gone from portable/ at once",
+            hint="bring them back (git checkout -- PATH); if you mean it, git rm them and commit",
+        )
     return snapshot
 
 
@@ -82,7 +89,8 @@ def machine(layout: StateLayout, *, home: str, host: str) -> Machine:
     handles: set[str] = set()
     for path in sorted(layout.local.glob("*.json")):
         try:
-            handles.update(rules.handles_in(decode(path.read_bytes(), path.name)))
+            data = read_plain(path)
+            handles.update(rules.handles_in(decode(data or b"", path.name)))
         except (OSError, HandoffError):
             continue  # an unreadable session file holds no handle anybody could paste
     return Machine(handles=frozenset(handles), home=home.rstrip("/"), host=host)

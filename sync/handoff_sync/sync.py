@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from dataclasses import dataclass, field, replace
@@ -9,13 +10,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from handoff_state import behind as behind_map
+from handoff_state.errors import HandoffError
 from handoff_state.locks import exclusive
 from handoff_state.workitems import LOCK_SECONDS
 from handoff_sync import identity as identities
 from handoff_sync import snapshot as snapshots
 from handoff_sync.apply import Application
 from handoff_sync.code import check_code, refuse_code
-from handoff_sync.errors import PolicyError, RaceError, RefusedError, RemoteGoneError
+from handoff_sync.errors import (
+    PolicyError,
+    RaceError,
+    RefusedError,
+    RemoteGoneError,
+    RepositoryBusyError,
+)
 from handoff_sync.guard import Guard
 from handoff_sync.history import History, is_record_name
 from handoff_sync.objectstore import Overlay
@@ -37,6 +45,8 @@ if TYPE_CHECKING:
 
 _BUSY_SECONDS = 5.0
 _LONGEST_PAUSE = 1.0
+#: So many commits may be looked at again before the mark is moved.
+_CHECKED_STEP = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +142,7 @@ class Sync:
         application = self._application()
         behind, start = application.pending(behind_map.load(self.config.layout.handoff_behind))
         snapshot = self._snapshot(behind, start)
+        self._check_removals(snapshot, behind, start)
         joins = self.options.known_remote or not self.options.offline
         remote = self._tracked() if self.options.offline else self._fetched(start)
         recorded = self.planner.record(snapshot, behind, start)
@@ -155,6 +166,7 @@ class Sync:
             behind = application.recover()
             start = self.worktree.tip()
             snapshot = self._snapshot(behind, start)
+        self._check_removals(snapshot, behind, start)
         remote = None
         if not self.options.offline:
             self.progress("asking the remote")
@@ -171,16 +183,35 @@ class Sync:
         self.progress("writing records")
         merge = joined.commit
         if merge is not None:
-            application.apply(snapshot, recorded, start, merge)
-            self._keep_checked(merge, recorded, joined)
+            self._write_here(application, snapshot, recorded, start, merge)
+            self._keep_checked(merge)
         result = self._result(
             self._outcome(merge, start, before), snapshot, start, recorded, joined, before
         )
         result.remote, result.verified = merge, verified
         result.oldest_unsent = None
         report(result)
-        application.finish(merge)
+        with contextlib.suppress(HandoffError, OSError):
+            application.finish(merge)  # said already; what is left the next run drops
         return result
+
+    def _write_here(
+        self,
+        application: Application,
+        snapshot: Snapshot,
+        recorded: Recorded,
+        start: str | None,
+        merge: str,
+    ) -> None:
+        """Write what was merged; a failure here must not hide that the remote has the work."""
+        try:
+            application.apply(snapshot, recorded, start, merge)
+        except (HandoffError, OSError) as error:
+            what = error.what if isinstance(error, HandoffError) else error.strerror
+            raise RepositoryBusyError(
+                f"the remote holds the work, but it is not all written here: {what}",
+                hint="nothing is lost; make room or let go of the file, then git handoff sync",
+            ) from error
 
     def _record_tip(
         self, application: Application, recorded: Recorded, behind: BehindMap, start: str | None
@@ -238,6 +269,8 @@ class Sync:
             self.progress("fetching")
             self.remote.fetch()
             if not self.objects.has(oid):
+                if self._deadline.remaining() < _LONGEST_PAUSE:
+                    raise RaceError("the remote moved at every look", hint="run it again")
                 return self._fetched(start)  # it moved between the two questions
         if self.options.with_code:
             self.worktree.check_clean(check_code(self.history, start, oid))
@@ -260,7 +293,8 @@ class Sync:
             suspects = self.planner.suspects(self.identity.checked, [recorded.commit, remote])
             joined = self.planner.join(recorded.commit, remote, suspects)
             if joined.commit is None or joined.commit == remote:
-                return joined, remote, True
+                self._note_tracking(remote)
+                return joined, remote, remote is not None
             self.attempts += 1
             self.progress("pushing")
             try:
@@ -284,9 +318,7 @@ class Sync:
         self.progress("reading back")
         found = self.remote.probe()
         if found == merge:
-            tracking = self.remote.tracking_ref()
-            if tracking:
-                self.worktree.set_tracking(tracking, merge)
+            self._note_tracking(merge)
             return True
         if found is None:
             return False
@@ -294,7 +326,24 @@ class Sync:
             self.remote.fetch()
         return self.objects.has(found) and self.history.is_ancestor(merge, found)
 
+    def _note_tracking(self, oid: str | None) -> None:
+        """Let git's own note of the remote branch say what was just read from it."""
+        tracking = self.remote.tracking_ref()
+        if tracking and oid is not None:
+            self.worktree.set_tracking(tracking, oid)
+
     # --- checks and words -----------------------------------------------------------------
+
+    def _check_removals(self, snapshot: Snapshot, behind: BehindMap, start: str | None) -> None:
+        """A record that was never checked out here is absent, which is not removed."""
+        known = {*snapshot.disk, *snapshot.quarantined, *behind.files}
+        gone = self.history.entries(start).keys() - known
+        if gone and (absent := self.worktree.not_in_index(gone)):
+            raise RefusedError(
+                f"{len(absent)} records are neither in this worktree nor in its index",
+                where=min(absent),
+                hint="check them out (git checkout -- PATH), or commit their removal",
+            )
 
     def _check_outgoing(self, recorded: Recorded, remote: str | None) -> None:
         """Commits somebody made by hand are about to be published too: guard their records."""
@@ -312,18 +361,22 @@ class Sync:
                     raise RefusedError(
                         f"commit {oid[:10]} would publish {name}: {bad[0].message}",
                         where=f"{bad[0].rule} {bad[0].pointer}",
-                        hint=f"take it out of that commit before it leaves: "
-                        f"git rebase -i {oid[:10]}^",
+                        hint="amend or rewrite that commit before it leaves: "
+                        f"git show {oid[:10]} -- {self.worktree.folder}",
                     )
 
     def _keep_identity(self) -> None:
         if not self.identity.stored:
             identities.save(self.config.layout, self.identity)
 
-    def _keep_checked(self, merge: str, recorded: Recorded, joined: Joined) -> None:
-        """Remember how far merges have been looked at; lost, it costs one longer look."""
-        if merge in (self.identity.checked, *joined.made, recorded.commit):
-            return
+    def _keep_checked(self, merge: str) -> None:
+        """Remember now and then how far merges have been looked at; lost, it costs a look."""
+        known = self.identity.checked
+        if known and self.objects.has(known):
+            new = self.history.between(known, merge)
+            merges = any(len(self.history.commit(oid).parents) > 1 for oid in new)
+            if not merges and len(new) < _CHECKED_STEP:
+                return
         identities.save(self.config.layout, replace(self.identity, checked=merge))
 
     def _outcome(self, merge: str | None, start: str | None, remote: str | None) -> str:
@@ -346,6 +399,7 @@ class Sync:
             remote=self.history.entries(remote),
             conflicts=recorded.conflicts | joined.conflicts,
             before=recorded.commit,
+            texts=snapshot.data,
         )
         reasons = {f.file: f"{f.pointer}: {f.message}" for f in snapshot.findings if f.holds_back}
         held = {

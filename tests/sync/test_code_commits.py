@@ -138,3 +138,14 @@ def test_a_file_beside_the_records_is_code(pair: tuple[Machine, Machine]) -> Non
     a.sync("--with-code")
     assert a.seen_ids() == ["IC_1", "IC_2"]
     assert a.git("status", "--porcelain") == b.git("status", "--porcelain") == ""
+
+
+def test_a_merge_that_brings_no_code_of_its_own_stops_nobody(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    commit(a, "main.py", "one\n")
+    a.sync("--with-code")
+    b.seen("IC_1")
+    b.sync("--with-code")
+    a.seen("IC_2", ref="github:octo/repo#2")
+    assert a.sync()["outcome"] == "handed-off"
+    assert b.sync()["outcome"] == "received"

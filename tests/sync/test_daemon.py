@@ -117,3 +117,18 @@ def test_removals_received_under_a_daemon_stay_removed(shared: tuple[Machine, Ma
     assert not a.record().get("pullRequests")
     assert a.bytes(FILE) == b.bytes(FILE)
     assert a.seen_ids(ITEM) == ["IC_1", "IC_2"]
+
+
+def test_what_the_daemon_saw_itself_is_no_longer_held(shared: tuple[Machine, Machine]) -> None:
+    a, b = shared
+    with running(a) as daemon:
+        b.seen("IC_2")
+        b.sync()
+        a.sync()
+        daemon.sees("IC_2")
+        document = a.sync()
+        assert "none ->" not in str(document["records"]), "an unchanged control is not news"
+    a.sync()
+    assert not a.layout.handoff_behind.exists()
+    a.seen("IC_3")
+    assert a.sync()["records"][0]["outcome"] == "sent"  # type: ignore[index]  # JSON of a known shape

@@ -150,3 +150,43 @@ def test_a_tracked_index_is_dropped_from_git_and_kept_on_disk(world: World) -> N
         assert machine.layout.index.exists()
         assert machine.git("status", "--porcelain") == ""
         assert machine.seen_ids() == ["IC_1", "IC_2"]
+
+
+def test_a_clone_without_checkout_removes_nothing(world: World) -> None:
+    a = world.machine("a")
+    a.seen("IC_1")
+    a.sync()
+    path = world.folder / "bare-ish"
+    world.git("clone", "-q", "--no-checkout", str(world.hub), str(path))
+    b = Machine(path, world.environment)
+    b.layout.portable.mkdir(parents=True)
+    document = b.sync(code=3)
+    assert document["error"]["kind"] == "refused"  # type: ignore[index]  # JSON of a known shape
+    a.seen("IC_1", ref="github:octo/repo#2")
+    a.sync()
+    assert b.sync(code=3)["outcome"] == "failed"
+    assert a.sync()["outcome"] == "up-to-date"
+
+
+def test_every_record_gone_at_once_is_not_a_removal(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    a.seen("IC_1")
+    a.seen("IC_1", ref="github:octo/repo#2")
+    a.sync()
+    for path in a.layout.portable.glob("*.json"):
+        path.unlink()
+    assert a.sync(code=3)["error"]["kind"] == "refused"  # type: ignore[index]  # JSON of a known shape
+    a.git("checkout", "--", ".the-loop/portable")
+    assert a.sync()["outcome"] == "up-to-date"
+    b.sync()
+    assert len(list(b.layout.portable.glob("github*.json"))) == 2
+
+
+def test_what_was_received_is_not_called_unsent(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    a.seen("IC_1")
+    a.sync()
+    assert b.sync()["outcome"] == "received"
+    status = b.handoff("status").stdout
+    assert "nothing to send" in status
+    assert b.git("rev-parse", "origin/main") == b.git("rev-parse", "HEAD")

@@ -42,6 +42,8 @@ def _control(record: RecordOutcome, *, planned: bool, color: bool) -> None:
     before, after = record.control or ("", "")
     verb = "would change" if planned else "changed"
     arms = "; this machine will run an agent on it" if record.arms else ""
+    if record.outcome is Outcome.QUARANTINED:
+        verb, arms = "changes", "; held back here until the record is repaired"
     text = f"control {verb}: {plain(record.ref)}: {plain(before)} -> {plain(after)}{arms}"
     line(text, color=color, style="red" if record.arms else "yellow")
 
