@@ -48,7 +48,7 @@ def refuse_code(history: History, ours: str | None, theirs: str | None) -> None:
     if theirs is None:
         raise DivergedError(
             "the remote has no such branch yet, and its first push would publish code",
-            hint="git push -u REMOTE BRANCH once, then git handoff sync",
+            hint="push the branch once (git push -u origin main), then git handoff sync",
         )
     sides = [
         f"{count} {whose} commit{'' if count == 1 else 's'}"

@@ -104,7 +104,7 @@ def check_supported(repository: Repository) -> None:
 def _unsupported(what: str) -> None:
     raise UnsupportedError(
         f"this repository uses {what}, which this version does not handle",
-        hint="use a full clone in git's default formats: git clone --no-filter",
+        hint="use a full clone in git's default formats (sha1, file refs)",
     )
 
 

@@ -232,3 +232,26 @@ def _everything(machine: Machine) -> dict[str, tuple[int, bytes]]:
         for path in sorted(machine.path.rglob("*"))
         if path.is_file()
     }
+
+
+def test_init_takes_another_root_and_does_not_change_a_persons_choice(world: World) -> None:
+    machine = world.machine("a")
+    done = machine.handoff("init", "--root", "elsewhere", code=2)
+    assert ".handoff.yaml" in done.stderr
+    (machine.path / ".handoff.yaml").unlink()
+    machine.handoff("init", "--root", "elsewhere")
+    assert "/elsewhere/local/" in (machine.path / ".gitignore").read_text()
+    assert "root: elsewhere" in (machine.path / ".handoff.yaml").read_text()
+
+
+def test_an_unexpected_failure_writes_a_log_and_exits_70(world: World) -> None:
+    """Our own bug, brought about by breaking an installed dependency for one run."""
+    machine = world.machine("a")
+    broken = world.folder / "broken"
+    broken.mkdir()
+    (broken / "pygit2.py").write_text("raise RuntimeError('boom')\n")
+    other = Machine(machine.path, world.environment | {"PYTHONPATH": str(broken)})
+    done = other.handoff("sync", code=70)
+    assert "handoff-error.log" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "boom" in (machine.path / ".git" / "handoff-error.log").read_text()

@@ -42,6 +42,8 @@ def show(error: BaseException, *, as_json: bool, environment: Mapping[str, str])
     if isinstance(error, SystemExit | Exit | BrokenPipeError):
         return
     if isinstance(error, KeyboardInterrupt | click.Abort):
+        if as_json:
+            click.echo(json.dumps({"schema": 1, "outcome": "interrupted"}))
         click.echo("interrupted", err=True)
         return
     what, where, hint = _words(error, environment)

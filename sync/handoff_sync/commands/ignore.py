@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from handoff_sync.commands.declare import Touches, command
+from handoff_sync.commands.declare import Touches, command, json_option
 
 if TYPE_CHECKING:
     from handoff_sync.commands.invocation import Invocation
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 @command("ignore", Touches.CONFIG, example="git handoff ignore --check")
 @click.option("--check", is_flag=True, help="Ask git about every catalogued path.")
 @click.option("--write", is_flag=True, help="Put the block into .gitignore.")
+@json_option
 @click.pass_obj
-def command_ignore(invocation: Invocation, *, check: bool, write: bool) -> int:
+def command_ignore(invocation: Invocation, *, check: bool, write: bool, as_json: bool) -> int:
     """Print the ignore block for this state root; check it or write it."""
     from handoff_state.writer import AtomicWriter, read_plain
     from handoff_sync.block import check_ignored, has_block, ignore_block, with_block
@@ -31,21 +33,29 @@ def command_ignore(invocation: Invocation, *, check: bool, write: bool) -> int:
     if write:
         text = (read_plain(path) or b"").decode("utf-8", "surrogateescape")
         data = with_block(text, block).encode("utf-8", "surrogateescape")
-        click.echo(f".gitignore: {AtomicWriter().write(path, data).value}")
+        done = AtomicWriter().write(path, data).value
+        _say(as_json, [f".gitignore: {done}"], outcome=done)
         return 0
     if not check:
-        click.echo(block, nl=False)
+        _say(as_json, [block.rstrip("\n")], outcome="block", block=block.splitlines())
         return 0
-    wrong = [item for item in check_ignored(repository.git, root) if not item.right]
-    for item in wrong:
-        words = "is ignored, and must travel" if item.portable else "is not ignored"
-        click.echo(f"HF401: {item.path} {words}")
+    faults = [
+        f"HF401: {item.path} {'is ignored, and must travel' if item.portable else 'is not ignored'}"
+        for item in check_ignored(repository.git, root)
+        if not item.right
+    ]
     if not has_block(path, block):
-        click.echo("HF401: .gitignore does not hold the block: git handoff ignore --write")
-        return 1
-    if not wrong:
-        click.echo("the ignore block is complete, and nothing undoes it")
-    return 1 if wrong else 0
+        faults.append("HF401: .gitignore does not hold the block: git handoff ignore --write")
+    elif faults:
+        faults.append("another rule undoes the block: git check-ignore -v PATH names it")
+    lines = faults or ["the ignore block is complete, and nothing undoes it"]
+    _say(as_json, lines, outcome="faults" if faults else "complete", faults=faults)
+    return 1 if faults else 0
+
+
+def _say(as_json: bool, lines: list[str], **document: object) -> None:
+    text = json.dumps({"schema": 1, **document}, indent=2) if as_json else "\n".join(lines)
+    click.echo(text)
 
 
 command = command_ignore

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -21,17 +22,24 @@ _STATE_FILES = frozenset(
 @click.option(
     "--carry", type=click.Choice(["branch", "ref"]), default="branch", help="Where records live."
 )
-@click.option("--remote", metavar="NAME", default="origin", show_default=True, help="The remote.")
+@click.option("--root", metavar="DIR", help="The state root, from where the command runs.")
+@click.option("--remote", metavar="NAME", help="The remote, origin if not told otherwise.")
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would change; change nothing.")
 @json_option
 @click.pass_obj
 def command_init(
-    invocation: Invocation, *, carry: str, remote: str, dry_run: bool, as_json: bool
+    invocation: Invocation,
+    *,
+    carry: str,
+    root: str | None,
+    remote: str | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
     """Write the ignore block, attributes and .handoff.yaml; commit nothing."""
     from handoff_state.writer import AtomicWriter, DryRunWriter
-    from handoff_sync.config import folder_in
-    from handoff_sync.errors import UnsupportedError
+    from handoff_sync.config import FILE, folder_in
+    from handoff_sync.errors import ConfigError, UnsupportedError
     from handoff_sync.install import Setup
     from handoff_sync.objects import LibgitObjects
     from handoff_sync.repository import check_supported
@@ -43,7 +51,17 @@ def command_init(
         )
     repository = invocation.repository()
     check_supported(repository)
-    config = invocation.config(repository)
+    known = replace(invocation, root=None).config(repository)
+    config = replace(invocation, root=root or invocation.root).config(repository)
+    if (repository.top / FILE).exists() and (
+        config.root != known.root or remote not in (None, known.remote)
+    ):
+        raise ConfigError(
+            "says otherwise, and is yours to change",
+            where=FILE,
+            hint=f"edit {FILE}, then init again",
+        )
+    remote = remote or config.remote
     folder = folder_in(repository, config.layout)
     branch = config.branch or current_branch(LibgitObjects(repository)).removeprefix("refs/heads/")
     setup = Setup(
@@ -76,8 +94,11 @@ def command_init(
             err=True,
         )
     if not invocation.quiet:
-        click.echo("next: git add .gitignore .gitattributes .handoff.yaml && git commit", err=True)
-        click.echo(f"      git push -u {remote} {branch} && git handoff sync", err=True)
+        if any(changes.values()):
+            click.echo(
+                "next: git add .gitignore .gitattributes .handoff.yaml && git commit", err=True
+            )
+            click.echo(f"      git push -u {remote} {branch} && git handoff sync", err=True)
     return 0
 
 

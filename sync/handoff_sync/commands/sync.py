@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -39,6 +40,7 @@ NOT_DURABLE = 5
     "--with-code", is_flag=True, help="Also publish and take commits to other paths, unmerged."
 )
 @click.option("--interactive", is_flag=True, help="Let git and ssh ask questions.")
+@click.option("-q", "--quiet", is_flag=True, help="Control changes and one line only.")
 @json_option
 @click.pass_obj
 def command_sync(
@@ -50,6 +52,7 @@ def command_sync(
     timeout: float,
     with_code: bool,
     interactive: bool,
+    quiet: bool,
     as_json: bool,
 ) -> int:
     """Send and receive records, merge them, and read the remote back."""
@@ -58,6 +61,7 @@ def command_sync(
     from handoff_sync.report.sync_text import render
     from handoff_sync.sync import Options
 
+    invocation = replace(invocation, quiet=quiet or invocation.quiet)
     options = Options(
         dry_run=dry_run,
         offline=offline,
@@ -74,6 +78,8 @@ def command_sync(
             click.echo(document(result, run.config.source))
         else:
             render(result, invocation)
+            if invocation.verbose:
+                click.echo(f"state root from: {run.config.source}")
 
     with steps(quiet=invocation.quiet or as_json) as progress:
         run.progress = progress.step
