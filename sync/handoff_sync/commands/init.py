@@ -93,12 +93,9 @@ def command_init(
             "note: this branch holds code too; a repository kept for state alone is calmer",
             err=True,
         )
-    if not invocation.quiet:
-        if any(changes.values()):
-            click.echo(
-                "next: git add .gitignore .gitattributes .handoff.yaml && git commit", err=True
-            )
-            click.echo(f"      git push -u {remote} {branch} && git handoff sync", err=True)
+    if not invocation.quiet and any(changes.values()):
+        click.echo("next: git add .gitignore .gitattributes .handoff.yaml && git commit", err=True)
+        click.echo(f"      git push -u {remote} {branch} && git handoff sync", err=True)
     return 0
 
 
