@@ -11,6 +11,7 @@ import secrets
 import stat
 from typing import TYPE_CHECKING, Protocol
 
+from handoff_state import exchange
 from handoff_state.errors import RefusedWriteError, UnsafePathError
 
 if TYPE_CHECKING:
@@ -79,8 +80,35 @@ class AtomicWriter:
             return Change.UNCHANGED
         return Change.REMOVED
 
+    def swap(self, path: Path, data: bytes | None, expected: bytes | None) -> bool:
+        """Make ``path`` hold ``data``, but only if it holds ``expected`` (None: absent).
+
+        Whether it does now. What somebody else put there is not overwritten, lock or none.
+        """
+        if data is None and expected is None:
+            return True
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _folder(path) as folder:
+            if data is None:
+                temporary = _temporary_name()
+                done = exchange.take_away(temporary, path.name, folder, expected or b"")
+            else:
+                with self._temporary(folder, data, _plain(path, folder)) as temporary:
+                    done = exchange.place(temporary, path.name, folder, expected)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder)
+            self._sync(folder)
+        return done
+
     def _replace(self, name: str, folder: int, data: bytes, old: os.stat_result | None) -> None:
-        temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+        with self._temporary(folder, data, old) as temporary:
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        self._sync(folder)
+
+    @contextlib.contextmanager
+    def _temporary(self, folder: int, data: bytes, old: os.stat_result | None) -> Iterator[str]:
+        """A synced file of ours that holds ``data``; removed when the block fails."""
+        temporary = _temporary_name()
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
         try:
@@ -91,16 +119,19 @@ class AtomicWriter:
                 handle.write(data)
                 handle.flush()
                 self._sync(descriptor)
-                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                yield temporary
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
             raise
-        self._sync(folder)
 
     def _sync(self, descriptor: int) -> None:
         if self.durable:
             os.fsync(descriptor)
+
+
+def _temporary_name() -> str:
+    return f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
 
 
 def sweep(folder: Path) -> None:

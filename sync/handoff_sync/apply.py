@@ -81,8 +81,8 @@ class Application:
             ):
                 pending = BehindMap(tip=merge, previous=recorded.commit, files=files)
                 behind_map.save(self.layout.handoff_behind, pending, self.writer)
-            for name, data in writes.targets.items():
-                self._write(name, data)
+            for name, (current, target) in writes.targets.items():
+                self.writer.swap(self.layout.portable / name, target, current)
             if merge != recorded.commit:
                 self._move(recorded.commit, merge)
         if writes.targets:
@@ -192,15 +192,16 @@ class Application:
             # Unreadable, not a plain file, or arming at no time: it is not written here.
             writes.files[name] = BehindFile(base=base)
             return
+        shown = blob_oid(current) if current is not None else None
+        fresh = shown == snapshot.disk.get(name)
         held: JsonObject = {}
-        if daemon and current is not None and target is not None:
+        if daemon and fresh and current is not None and target is not None:
             target, held = _held_back(name, current, target)
         writes.files[name] = BehindFile(
             base=base, before=fingerprint(current), after=fingerprint(target), held=held
         )
-        shown = blob_oid(current) if current is not None else None
-        if shown == snapshot.disk.get(name) and current != target:
-            writes.targets[name] = target
+        if fresh and current != target:
+            writes.targets[name] = current, target
 
     def _target(self, name: str, entry: Entry | None) -> bytes | None:
         if entry is None or entry.mode != FILE_MODE:
@@ -216,18 +217,13 @@ class Application:
         except (UnsafePathError, OSError):
             return None
 
-    def _write(self, name: str, data: bytes | None) -> None:
-        path = self.layout.portable / name
-        if data is None:
-            self.writer.remove(path)
-        else:
-            self.writer.write(path, data)
-
 
 @dataclass(slots=True, kw_only=True)
 class _Writes:
+    """The map to keep, and the files to change: the bytes they hold, and are to hold."""
+
     files: dict[str, BehindFile]
-    targets: dict[str, bytes | None] = field(default_factory=dict)
+    targets: dict[str, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
 
 
 def _held_back(name: str, current: bytes, target: bytes) -> tuple[bytes, JsonObject]:
