@@ -4,11 +4,13 @@ A process of its own imports git-handoff once and forks a child per run, in a pr
 of its own, so that hundreds of killed runs cost no start-up. Nothing of ours is replaced:
 the child counts the moments at which something outside of it has changed (a file made,
 renamed or removed, a git process that writes started) and kills itself with SIGKILL at one
-of them, or its whole group is killed after a time.
+of them, or its whole group is killed after a time. It can also be stopped at a moment, let
+something else happen, and go on.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -33,18 +35,23 @@ _PR_SET_CHILD_SUBREAPER = 36
 #: Git commands that change nothing: dying beside one is dying at the step before it.
 _READERS = frozenset({"config", "diff-index", "ls-files", "ls-remote", "rev-parse"})
 _ORPHAN_SECONDS = 20.0
+_PAUSED = "paused\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """How a run ended: ``code`` is None when it was killed; ``last`` names the step."""
+    """How a run ended: ``code`` is None when it was killed; ``steps`` names the steps it took."""
 
     code: int | None
-    last: str
-    steps: int
+    steps: list[str]
     seconds: float
     out: str
     err: str
+
+    @property
+    def last(self) -> str:
+        """The step it died at."""
+        return self.steps[-1] if self.steps else "the start"
 
 
 @dataclass(slots=True)
@@ -95,6 +102,29 @@ class Doomed:
         }
         return Run(**json.loads(self._ask(request)))
 
+    def interrupt(
+        self, machine: Machine, *arguments: str, at_step: int, meanwhile: Callable[[], object]
+    ) -> tuple[Run, bool]:
+        """Run ``git-handoff arguments``, stopped at a step while ``meanwhile`` happens.
+
+        Also returns whether the run had so many steps. Here a lock that is taken and a git
+        process that only reads are steps too.
+        """
+        request = {
+            "arguments": ["-C", str(machine.path), *arguments],
+            "environment": dict(machine.environment),
+            "at_step": at_step,
+            "after": None,
+            "settle": False,
+            "pause": True,
+        }
+        answer = self._ask(request)
+        paused = answer == _PAUSED
+        if paused:
+            meanwhile()
+            answer = self._ask({})
+        return Run(**json.loads(answer)), paused
+
     def settle(self) -> None:
         """Wait until no git process of an earlier run is left."""
         self._ask({"settle": True})
@@ -116,9 +146,15 @@ def serve() -> None:
     _import_once()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing but answers may reach the asking side
-    for line in sys.stdin:
+
+    def pause() -> None:
+        answers.write(_PAUSED)
+        answers.flush()
+        sys.stdin.readline()
+
+    for line in iter(sys.stdin.readline, ""):
         request = json.loads(line)
-        answer = asdict(_forked(request)) if "arguments" in request else {}
+        answer = asdict(_forked(request, pause)) if "arguments" in request else {}
         if request["settle"]:
             _reap()
         answers.write(json.dumps(answer) + "\n")
@@ -161,7 +197,7 @@ def _import_once() -> None:
             importlib.import_module(found.name)
 
 
-def _forked(request: dict[str, object]) -> Run:
+def _forked(request: dict[str, object], pause: Callable[[], None]) -> Run:
     with ExitStack() as files:
         out, err, steps = (files.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3))
         start = time.monotonic()
@@ -174,15 +210,17 @@ def _forked(request: dict[str, object]) -> Run:
         if isinstance(after, float):
             time.sleep(after)
             os.killpg(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if os.WIFSTOPPED(status):
+            pause()
+            os.kill(pid, signal.SIGCONT)
+            _, status = os.waitpid(pid, 0)
         seconds = time.monotonic() - start
         for stream in (out, err, steps):
             stream.seek(0)
-        names = steps.read().splitlines()
         return Run(
             code=None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status),
-            last=names[-1] if names else "",
-            steps=len(names),
+            steps=steps.read().splitlines(),
             seconds=seconds,
             out=out.read(),
             err=err.read(),
@@ -204,7 +242,9 @@ def _child(request: dict[str, object], out: IO[str], err: IO[str], steps: IO[str
         os.environ.clear()
         os.environ.update(environment)
         at_step = request["at_step"]
-        _count_steps(at_step if isinstance(at_step, int) else 0, steps)
+        _count_steps(
+            at_step if isinstance(at_step, int) else 0, steps, pause=request.get("pause") is True
+        )
         from handoff_sync.cli import main
 
         try:
@@ -217,15 +257,16 @@ def _child(request: dict[str, object], out: IO[str], err: IO[str], steps: IO[str
         os._exit(code)
 
 
-def _count_steps(fatal: int, steps: IO[str]) -> None:
+def _count_steps(chosen: int, steps: IO[str], *, pause: bool) -> None:
     taken = 0
+    end = signal.SIGSTOP if pause else signal.SIGKILL
 
     def step(name: str) -> None:
         nonlocal taken
         taken += 1
         os.write(steps.fileno(), f"{name}\n".encode())
-        if taken == fatal:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if taken == chosen:
+            os.kill(os.getpid(), end)
 
     def counted(name: str, original: Callable[..., object]) -> Callable[..., object]:
         def call(*args: object, **kwargs: object) -> object:
@@ -237,11 +278,13 @@ def _count_steps(fatal: int, steps: IO[str]) -> None:
 
     for name in ("open", "fsync", "rename", "replace", "link", "unlink"):
         setattr(os, name, counted(name, getattr(os, name)))
+    if pause:
+        setattr(fcntl, "flock", counted("flock", fcntl.flock))  # noqa: B010 - as below
     started: Callable[..., None] = subprocess.Popen.__init__
 
     def start(process: subprocess.Popen[bytes], argv: list[str], **options: object) -> None:
         started(process, argv, **options)
-        if argv[1] not in _READERS:
+        if pause or argv[1] not in _READERS:
             step(f"started {argv[0]} {argv[1]}")
 
     setattr(subprocess.Popen, "__init__", start)  # noqa: B010 - mypy knows an assignment is wrong

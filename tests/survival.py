@@ -40,7 +40,7 @@ def assert_settled(world: World, *machines: Machine) -> None:
         assert machine.git("status", "--porcelain", "--untracked-files=all") == ""
         assert not machine.layout.handoff_behind.exists()
         assert not locks(machine)
-        assert not [p.name for p in machine.layout.root.rglob("*.tmp")]
+        assert not [p.name for p in machine.layout.root.rglob(".handoff-*.tmp")]
     world.git("fsck", "--strict", "--connectivity-only")
 
 

@@ -102,7 +102,7 @@ class Story:
         run = self.doomed.run(machine, "sync", "--json", after=delay, settle=settle)
         if settle:
             assert_sound(machine)
-        return f"kill of {name} after {delay:.4f} s ({run.last or 'at the start'})"
+        return f"kill of {name} after {delay:.4f} s (at {run.last})"
 
     def compare(self, name: str, context: str) -> None:
         machine, mind = self.machines[name], self.minds[name]

@@ -2,168 +2,35 @@
 
 from __future__ import annotations
 
-import fcntl
-import shutil
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+import stories
 from doomed import Doomed
+from stories import Facts, Stage, assert_known, learned
 from survival import assert_settled, assert_sound, assert_synced
-from world import FILE, ITEM, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from doomed import Run
     from world import Machine
 
-T1, T2, T3, T4 = (f"2026-09-14T{hour:02}:00:00Z" for hour in (9, 10, 11, 12))
 LEAST_STEPS = 5
-GONE, NEW, OTHER = (f"github:octo/repo#{number}" for number in (1, 2, 3))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What both machines and the hub must hold in the end.
-
-    ``during`` is what the machine is in while its sync runs; ``code`` are files outside the
-    state, None for one that is gone.
-    """
-
-    seen: dict[str, set[str]]
-    command: str = "start"
-    gone: tuple[str, ...] = ()
-    code: dict[str, str | None] = field(default_factory=dict)
-    options: tuple[str, ...] = ()
-    during: Callable[[Machine], AbstractContextManager[None]] = lambda _: nullcontext()
-
-
-@contextmanager
-def daemon(machine: Machine) -> Iterator[None]:
-    """A poller that holds its lock."""
-    with machine.layout.poll_pid.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def forbidden(machine: Machine) -> Iterator[None]:
-    """A hook of the remote that takes nothing."""
-    hook = machine.path.parent / "hub.git" / "hooks" / "pre-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
-    hook.chmod(0o755)
-    yield
-    hook.unlink()
-
-
-def sends(a: Machine, _: Machine) -> Facts:
-    a.seen("IC_2")
-    a.control("pause", T2)
-    a.seen("IC_9", ref=NEW)
-    a.store.drop(GONE)
-    return Facts(seen={ITEM: {"IC_1", "IC_2"}, NEW: {"IC_9"}}, command="pause", gone=(GONE,))
-
-
-def receives(a: Machine, b: Machine) -> Facts:
-    facts = sends(b, a)
-    b.sync()
-    return facts
-
-
-def merges(a: Machine, b: Machine) -> Facts:
-    facts = receives(a, b)
-    a.seen("IC_3")
-    a.seen("IC_8", ref=OTHER)
-    seen = {ITEM: {"IC_1", "IC_2", "IC_3"}, NEW: {"IC_9"}, OTHER: {"IC_8"}}
-    return replace(facts, seen=seen)
-
-
-def keeps_a_stop_over_an_uninformed_start(a: Machine, b: Machine) -> Facts:
-    b.control("stop", T2)
-    b.sync()
-    a.control("start", T3)
-    a.seen("IC_3")
-    return Facts(seen={ITEM: {"IC_1", "IC_3"}}, command="stop")
-
-
-def joins_two_first_sights(a: Machine, b: Machine) -> Facts:
-    b.seen("IC_7", ref=NEW)
-    b.sync()
-    a.seen("IC_8", ref=NEW)
-    return Facts(seen={ITEM: {"IC_1"}, NEW: {"IC_7", "IC_8"}})
-
-
-def catches_up_after_a_repair(a: Machine, b: Machine) -> Facts:
-    """A quarantined file was repaired with more in it, while its record moved on."""
-    path = a.layout.portable / FILE
-    good = path.read_bytes()
-    path.write_bytes(good[:-9])
-    b.seen("IC_2")
-    b.control("pause", T2)
-    b.sync()
-    a.sync(code=1)
-    path.write_bytes(good)
-    a.seen("IC_3")
-    b.seen("IC_4")
-    b.sync()
-    return Facts(seen={ITEM: {"IC_1", "IC_2", "IC_3", "IC_4"}}, command="pause")
-
-
-def is_refused_by_the_remote(a: Machine, b: Machine) -> Facts:
-    facts = catches_up_after_a_repair(a, b)
-    return replace(facts, during=forbidden)
-
-
-def holds_back_under_a_daemon(a: Machine, b: Machine) -> Facts:
-    facts = merges(a, b)
-    return replace(facts, during=daemon)
-
-
-def takes_code(a: Machine, b: Machine) -> Facts:
-    for path in ("src/changed.py", "src/gone.py", "link.py", "ours.py"):
-        commit(b, path, "one\n")
-    b.sync("--with-code")
-    a.sync("--with-code")
-    b.git("rm", "-q", "src/gone.py")
-    commit(b, "src/changed.py", "two\n")
-    commit(b, "src/new/added.py", "new\n")
-    b.seen("IC_2")
-    b.sync("--with-code")
-    commit(a, "ours.py", "two\n")
-    a.seen("IC_3")
-    code = {"src/changed.py": "two\n", "src/new/added.py": "new\n", "src/gone.py": None}
-    return Facts(
-        seen={ITEM: {"IC_1", "IC_2", "IC_3"}},
-        code=code | {"ours.py": "two\n", "link.py": "one\n"},
-        options=("--with-code",),
-    )
-
-
-def commit(machine: Machine, path: str, text: str) -> None:
-    target = machine.path / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text)
-    machine.git("add", path)
-    machine.git("commit", "-qm", f"code: {path}")
-
 
 #: The last three are in others too; they tell what is wrong, where a larger one only fails.
 SCENARIOS = [
-    sends,
-    merges,
-    catches_up_after_a_repair,
-    is_refused_by_the_remote,
-    holds_back_under_a_daemon,
-    takes_code,
-    pytest.param(receives, marks=pytest.mark.slow),
-    pytest.param(keeps_a_stop_over_an_uninformed_start, marks=pytest.mark.slow),
-    pytest.param(joins_two_first_sights, marks=pytest.mark.slow),
+    stories.sends,
+    stories.merges,
+    stories.catches_up_after_a_repair,
+    stories.is_refused_by_the_remote,
+    stories.holds_back_under_a_daemon,
+    stories.takes_code,
+    pytest.param(stories.receives, marks=pytest.mark.slow),
+    pytest.param(stories.keeps_a_stop_over_an_uninformed_start, marks=pytest.mark.slow),
+    pytest.param(stories.joins_two_first_sights, marks=pytest.mark.slow),
 ]
 
 
@@ -174,20 +41,15 @@ def nothing(_: Machine, facts: Facts) -> Facts:
 def learns(machine: Machine, facts: Facts) -> Facts:
     """A daemon sees another comment before the next sync."""
     machine.seen("IC_99")
-    return _with(facts, facts.command)
+    return learned(facts, "IC_99")
 
 
 def commands(machine: Machine, facts: Facts) -> Facts:
     """Somebody arms the item: it counts where they could see what they answer."""
     shown = machine.command()
     machine.seen("IC_99")
-    machine.control("start", T4, actor="late")
-    return _with(facts, "start" if shown == facts.command else facts.command)
-
-
-def _with(facts: Facts, command: str) -> Facts:
-    seen = facts.seen | {ITEM: facts.seen[ITEM] | {"IC_99"}}
-    return replace(facts, seen=seen, command=command)
+    machine.control("start", stories.T4, actor="late")
+    return learned(facts, "IC_99", "start" if shown == facts.command else None)
 
 
 @pytest.fixture(scope="module")
@@ -213,55 +75,32 @@ def test_killed_at_every_step(
     scenario: Callable[[Machine, Machine], Facts],
     between: tuple[Callable[[Machine, Facts], Facts], ...],
 ) -> None:
-    live, template = tmp_path / "live", tmp_path / "template"
-    live.mkdir()
-    world = World(live)
-    pair = world.machine("a"), world.machine("b")
-    a, b = pair
-    a.seen("IC_1")
-    a.control("start", T1)
-    a.seen("IC_5", ref=GONE)
-    world.settle(a, b)
-    facts = scenario(a, b)
-    shutil.copytree(live, template, symlinks=True)
+    stage = Stage(tmp_path, scenario)
     step, run = 0, None
     while run is None or run.code is None:
-        shutil.rmtree(live)
-        shutil.copytree(template, live, symlinks=True)
+        stage.reset()
         step += 1
-        run = _killed_once(world, doomed, pair, facts, step, between[step % len(between)])
+        run = _killed_once(stage, doomed, step, between[step % len(between)])
     assert step > LEAST_STEPS, "the steps were counted"
 
 
 def _killed_once(
-    world: World,
-    doomed: Doomed,
-    pair: tuple[Machine, Machine],
-    facts: Facts,
-    step: int,
-    between: Callable[[Machine, Facts], Facts],
+    stage: Stage, doomed: Doomed, step: int, between: Callable[[Machine, Facts], Facts]
 ) -> Run:
-    a, b = pair
+    a, b, facts = stage.a, stage.b, stage.facts
     sync = ("sync", "--json", *facts.options)
     with facts.during(a):
         run = doomed.run(a, *sync, at_step=step)
         context = f"killed at step {step}, {run.last}; then {between.__name__}"
         assert_sound(a, *facts.code)
         facts = between(a, facts)
-        if facts.during is daemon:
+        if facts.during is stories.daemon:
             assert_synced(doomed.run(a, *sync), context)
             assert a.command() == facts.command, "control arrives under a daemon"
     assert_synced(doomed.run(a, *sync), context)
     assert_synced(doomed.run(b, *sync), context)
-    if a.git("rev-parse", "HEAD") != world.tip():
+    if a.git("rev-parse", "HEAD") != stage.world.tip():
         assert_synced(doomed.run(a, *sync), context)
-    assert_settled(world, a, b)
-    for machine in pair:
-        for ref, ids in facts.seen.items():
-            assert set(map(str, machine.seen_ids(ref))) == ids, context
-        assert machine.command() == facts.command, context
-        assert not any(machine.record(ref) for ref in facts.gone), context
-        for path, text in facts.code.items():
-            file = machine.path / path
-            assert (file.read_text() if file.exists() else None) == text, context
+    assert_settled(stage.world, a, b)
+    assert_known(facts, a, b, context=context)
     return run
