@@ -335,14 +335,16 @@ class Sync:
     # --- checks and words -----------------------------------------------------------------
 
     def _check_removals(self, snapshot: Snapshot, behind: BehindMap, start: str | None) -> None:
-        """A record that was never checked out here is absent, which is not removed."""
+        """Where nothing was ever checked out, an absent record is not a removed one."""
         known = {*snapshot.disk, *snapshot.quarantined, *behind.files}
         gone = self.history.entries(start).keys() - known
-        if gone and (absent := self.worktree.not_in_index(gone)):
+        # One entry missing from an index that has others is a removal that was staged: by a
+        # person, or by a run of ours that was killed before it moved the branch.
+        if gone and not self.worktree.checked_out():
             raise RefusedError(
-                f"{len(absent)} records are neither in this worktree nor in its index",
-                where=min(absent),
-                hint="check them out (git checkout -- PATH), or commit their removal",
+                "nothing was checked out in this worktree, so no record can be missed in it",
+                where=min(gone),
+                hint="check it out: git checkout -- PATH, or git reset --hard",
             )
 
     def _check_outgoing(self, recorded: Recorded, remote: str | None) -> None:

@@ -249,12 +249,9 @@ class Worktree:
                 )
             time.sleep(_PAUSE_SECONDS)
 
-    def not_in_index(self, names: Iterable[str]) -> set[str]:
-        """Of these names under ``portable/``, those that have no index entry."""
-        wanted = set(names)
-        out = self.repository.git.ok("ls-files", "-z", "--", f"{self.folder}/")
-        paths = out.decode("utf-8", "surrogateescape").split("\0")
-        return wanted - {path.removeprefix(f"{self.folder}/") for path in paths}
+    def checked_out(self) -> bool:
+        """Whether the index has any entry: a clone without checkout has none."""
+        return bool(self.repository.git.ok("ls-files", "-z"))
 
     def _skipped(self) -> bool:
         out = self.repository.git.ok("ls-files", "-t", "-z", "--", f"{self.folder}/")

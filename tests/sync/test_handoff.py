@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from world import ITEM, RECORDS, Machine, World
+from world import FILE, ITEM, RECORDS, Machine, World
 
 STATE_ROOT = RECORDS / "state-root"
 
@@ -166,6 +166,18 @@ def test_a_clone_without_checkout_removes_nothing(world: World) -> None:
     a.sync()
     assert b.sync(code=3)["outcome"] == "failed"
     assert a.sync()["outcome"] == "up-to-date"
+
+
+def test_a_removal_that_is_staged_is_a_removal(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    a.seen("IC_1")
+    a.sync()
+    b.sync()
+    a.git("rm", "-q", f".the-loop/portable/{FILE}")
+    a.layout.portable.mkdir(exist_ok=True)
+    a.sync()
+    b.sync()
+    assert b.bytes() is None
 
 
 def test_every_record_gone_at_once_is_not_a_removal(pair: tuple[Machine, Machine]) -> None:
