@@ -194,7 +194,7 @@ class Worktree:
         if not new:
             return
         self.set_entries(new)
-        shown = self._shown([path for path in new if (self.repository.top / path).is_file()])
+        shown = self._shown(new)
         for path, entry in new.items():
             before = old.get(path)
             if entry is None and before is not None and shown.get(path) == before.oid:
@@ -210,16 +210,25 @@ class Worktree:
             data = "".join(f"{path}\0" for path in written).encode("utf-8", "surrogateescape")
             self.repository.git.ok("checkout-index", "-f", "-u", "-z", "--stdin", data=data)
 
-    def _shown(self, paths: list[str]) -> dict[str, str]:
-        """The blob oid of each file as git would add it, filters applied."""
+    def _shown(self, paths: Iterable[str]) -> dict[str, str]:
+        """The blob oid of each file or link that is there, as git would add it."""
         shown: dict[str, str] = {}
+        files: list[str] = []
         for path in paths:
             target = self.repository.top / path
             if target.is_symlink():
                 shown[path] = blob_oid(os.fsencode(target.readlink()))
-            else:
-                out = self.repository.git.ok("hash-object", "--path", path, "--", path)
-                shown[path] = out.decode("ascii").strip()
+            elif target.is_file():
+                files.append(path)
+        # One process for all, but for the names a list of lines cannot hold.
+        listed = [path for path in files if "\n" not in path and not path.startswith('"')]
+        data = "".join(f"{path}\n" for path in listed).encode("utf-8", "surrogateescape")
+        if listed:
+            out = self.repository.git.ok("hash-object", "--stdin-paths", data=data)
+            shown.update(zip(listed, out.decode("ascii").split(), strict=True))
+        for path in {*files} - {*listed}:
+            out = self.repository.git.ok("hash-object", "--path", path, "--", path)
+            shown[path] = out.decode("ascii").strip()
         return shown
 
     def _remove(self, path: str) -> None:

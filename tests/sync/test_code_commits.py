@@ -149,3 +149,50 @@ def test_a_merge_that_brings_no_code_of_its_own_stops_nobody(pair: tuple[Machine
     a.seen("IC_2", ref="github:octo/repo#2")
     assert a.sync()["outcome"] == "handed-off"
     assert b.sync()["outcome"] == "received"
+
+
+def test_with_code_takes_every_kind_of_file(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    for name in ("becomes-folder", "folder/becomes-file", "plain", 'a "quoted\nname'):
+        commit(a, name, "one\n")
+    (a.path / "dangling").symlink_to("nowhere")
+    (a.path / "to-folder").symlink_to("folder")
+    (a.path / "goes").symlink_to("nowhere")
+    a.git("add", ".")
+    a.git("commit", "-qm", "links")
+    a.sync("--with-code")
+    b.sync("--with-code")
+    a.git("rm", "-rq", "becomes-folder", "folder", "dangling", "to-folder", "goes")
+    commit(a, "becomes-folder/inner", "two\n")
+    commit(a, "folder", "two\n")
+    commit(a, 'a "quoted\nname', "two\n")
+    (a.path / "dangling").symlink_to("elsewhere")
+    (a.path / "to-folder").symlink_to("becomes-folder")
+    (a.path / "plain").chmod(0o755)
+    a.git("add", ".")
+    a.git("commit", "-qm", "changed")
+    a.sync("--with-code")
+    b.sync("--with-code")
+    assert b.git("status", "--porcelain") == ""
+    assert (b.path / "becomes-folder/inner").read_text() == (b.path / "folder").read_text()
+    assert (b.path / 'a "quoted\nname').read_text() == "two\n"
+    assert (b.path / "dangling").readlink().name == "elsewhere"
+    assert (b.path / "to-folder").readlink().name == "becomes-folder"
+    assert not (b.path / "goes").is_symlink()
+    assert (b.path / "plain").stat().st_mode & 0o100
+
+
+def test_with_code_applies_the_filters_of_the_worktree(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    b.git("config", "core.autocrlf", "true")
+    commit(a, "text.txt", "one\n")
+    a.sync("--with-code")
+    b.sync("--with-code")
+    assert (b.path / "text.txt").read_bytes() == b"one\r\n"
+    commit(a, "text.txt", "two\n")
+    a.seen("IC_1")
+    a.sync("--with-code")
+    b.sync("--with-code")
+    assert (b.path / "text.txt").read_bytes() == b"two\r\n"
+    assert b.git("status", "--porcelain") == ""
+    assert b.bytes() == a.bytes(), "records are facts byte for byte"
