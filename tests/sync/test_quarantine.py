@@ -123,6 +123,22 @@ def test_a_bad_record_is_held_back_and_the_others_go(
     assert a.sync()["outcome"] == "up-to-date"
 
 
+@pytest.mark.parametrize("section", ["control", "lifecycle"])
+def test_this_users_home_is_held_back_in_any_text(world: World, section: str) -> None:
+    machine = world.machine("a")
+    home = machine.environment["HOME"]
+    value = {"requestedAt": "2026-09-14T09:00:00Z", "command": "stop", "note": f"see {home}/x"}
+    machine.seen("IC_1", ref="github:octo/repo#1")
+    (machine.layout.portable / FILE).write_bytes(text(GOOD | {section: value}))
+    done = machine.handoff("sync", "--json", code=1)
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["rule"], finding["pointer"]) == ("HF201", f"$.{section}.note")
+    assert home not in done.stdout + done.stderr
+    assert world.git("ls-tree", "-r", "--name-only", "main", ".the-loop").splitlines() == [
+        ".the-loop/portable/github-octo-repo-1.json"
+    ]
+
+
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
 def test_an_entry_that_is_no_plain_file_is_held_back_and_not_followed(
     world: World, kind: str
