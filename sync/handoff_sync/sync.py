@@ -338,13 +338,13 @@ class Sync:
         """Where nothing was ever checked out, an absent record is not a removed one."""
         known = {*snapshot.disk, *snapshot.quarantined, *behind.files}
         gone = self.history.entries(start).keys() - known
-        # One entry missing from an index that has others is a removal that was staged: by a
+        # An entry missing from an index that is there is a removal that was staged: by a
         # person, or by a run of ours that was killed before it moved the branch.
         if gone and not self.worktree.checked_out():
             raise RefusedError(
                 "nothing was checked out in this worktree, so no record can be missed in it",
                 where=min(gone),
-                hint="check it out: git checkout -- PATH, or git reset --hard",
+                hint="check it out: git checkout -- .",
             )
 
     def _check_outgoing(self, recorded: Recorded, remote: str | None) -> None:

@@ -259,8 +259,8 @@ class Worktree:
             time.sleep(_PAUSE_SECONDS)
 
     def checked_out(self) -> bool:
-        """Whether the index has any entry: a clone without checkout has none."""
-        return bool(self.repository.git.ok("ls-files", "-z"))
+        """Whether there is an index at all: a clone without checkout has none."""
+        return (self.repository.git_dir / "index").exists()
 
     def _skipped(self) -> bool:
         out = self.repository.git.ok("ls-files", "-t", "-z", "--", f"{self.folder}/")

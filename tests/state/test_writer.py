@@ -232,5 +232,6 @@ def test_a_write_that_finds_no_room_leaves_the_old_file(file: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.stderr == "refused: File too large\n"
+    # Whatever else measures the run (coverage) may stumble over the limit after us.
+    assert done.stderr.startswith("refused: File too large\n")
     assert (names(file.parent), file.read_bytes()) == (["record.json"], b"old")
