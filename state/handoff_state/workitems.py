@@ -59,6 +59,12 @@ def is_empty(record: JsonObject) -> bool:
     return all(value is None for key, value in record.items() if key not in {"ref", "url"})
 
 
+def check_section(name: str) -> None:
+    """Raise ``SectionError`` unless a write may name this section."""
+    if name not in SECTIONS:
+        raise SectionError(f"no section is called {name!r}", hint=f"one of: {', '.join(SECTIONS)}")
+
+
 class WorkItemStore:
     """Reads and writes the records of one layout (seed 002, R6).
 
@@ -100,10 +106,7 @@ class WorkItemStore:
         change: Callable[[JsonObject | None], JsonObject | None],
     ) -> Change:
         """Read, decide and write one section as one step under the writers' lock."""
-        if name not in SECTIONS:
-            raise SectionError(
-                f"no section is called {name!r}", hint=f"one of: {', '.join(SECTIONS)}"
-            )
+        check_section(name)
         target = as_ref(ref)
         with exclusive(self.layout.portable_lock, timeout=self._lock_seconds):
             data, record = self._load(target)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import rich_click as click
 
 from handoff_sync.commands.declare import Touches, command, json_option
@@ -24,16 +22,13 @@ from handoff_sync.commands.invocation import DEFAULT_TIMEOUT, Invocation
 @click.pass_obj
 def command_drop(invocation: Invocation, *, ref: str, section: str | None, as_json: bool) -> int:
     """Remove SECTION of REF, or the whole record; what it held stays in history."""
-    from handoff_state.catalog import SECTIONS
-    from handoff_state.errors import SectionError
     from handoff_state.refs import WorkItemRef
-    from handoff_state.workitems import WorkItemStore
+    from handoff_state.workitems import WorkItemStore, check_section
+    from handoff_sync.commands.written import say
 
     target = WorkItemRef.parse(ref)
-    if section is not None and section not in SECTIONS:
-        raise SectionError(
-            f"no section is called {section!r}", hint=f"one of: {', '.join(SECTIONS)}"
-        )
+    if section is not None:
+        check_section(section)
     layout = invocation.layout()
     store = WorkItemStore(layout)
     known = store.read(target)
@@ -42,14 +37,7 @@ def command_drop(invocation: Invocation, *, ref: str, section: str | None, as_js
         return 1
     _commit_first(invocation)
     change = store.drop(target) if section is None else store.write_section(target, section, None)
-    word = "changed" if change else "unchanged"
-    if as_json:
-        click.echo(
-            json.dumps({"schema": 1, "outcome": word, "ref": str(target), "file": target.file})
-        )
-    else:
-        click.echo(f"{word} {target.file}")
-    return 0
+    return say(change, target, as_json=as_json)
 
 
 def _commit_first(invocation: Invocation) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,19 +27,16 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command_put(invocation: Invocation, *, ref: str, section: str, file: str, as_json: bool) -> int:
     """Write SECTION of REF from FILE or standard input; null removes it."""
-    from handoff_state.catalog import SECTIONS
     from handoff_state.codec import JsonObject, decode, encode
     from handoff_state.errors import HandoffError, SectionError
     from handoff_state.refs import WorkItemRef
-    from handoff_state.workitems import WorkItemStore
+    from handoff_state.workitems import WorkItemStore, check_section
+    from handoff_sync.commands.written import say
     from handoff_sync.guard import Guard
     from handoff_sync.snapshot import machine
 
     target = WorkItemRef.parse(ref)
-    if section not in SECTIONS:
-        raise SectionError(
-            f"no section is called {section!r}", hint=f"one of: {', '.join(SECTIONS)}"
-        )
+    check_section(section)
     data = sys.stdin.buffer.read() if file == "-" else _file(file)
     layout = invocation.layout()
     value: JsonObject | None = None
@@ -59,14 +55,7 @@ def command_put(invocation: Invocation, *, ref: str, section: str, file: str, as
                     f"{finding.rule}: {finding.message}", where=finding.pointer, hint=finding.remedy
                 )
     change = WorkItemStore(layout).write_section(target, section, value)
-    word = "changed" if change else "unchanged"
-    if as_json:
-        click.echo(
-            json.dumps({"schema": 1, "outcome": word, "ref": str(target), "file": target.file})
-        )
-    else:
-        click.echo(f"{word} {target.file}")
-    return 0
+    return say(change, target, as_json=as_json)
 
 
 def _file(name: str) -> bytes:
