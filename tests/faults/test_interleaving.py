@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,27 +31,62 @@ LEAST_STEPS = 30
 LAST_STEPS = 5
 
 
-def foreign(machine: Machine, facts: Facts, _: bytes) -> Facts:
+def foreign(stage: Stage, facts: Facts, _: bytes) -> Facts:
     """A writer without our lock reads the file, adds to it and renames a new one over it."""
-    _rename_over(machine, machine.bytes())
+    _rename_over(stage.a, stage.a.bytes())
     return learned(facts, "IC_99")
 
 
-def slow(machine: Machine, facts: Facts, before: bytes) -> Facts:
+def slow(stage: Stage, facts: Facts, before: bytes) -> Facts:
     """Such a writer had read the file before the sync began."""
-    _rename_over(machine, before)
+    _rename_over(stage.a, before)
     return learned(facts, "IC_99")
 
 
-def ours(machine: Machine, facts: Facts, _: bytes) -> Facts:
+def ours(stage: Stage, facts: Facts, _: bytes) -> Facts:
     """A daemon on our store learns something, and somebody arms the item."""
-    store, shown = WorkItemStore(machine.layout, lock_seconds=0), machine.command()
+    store, shown = WorkItemStore(stage.a.layout, lock_seconds=0), stage.a.command()
     with suppress(BusyError):  # it would wait, and come at a later step
         store.update_section(ITEM, "poll", _one_more)
         facts = learned(facts, "IC_99")
-        machine.control("start", stories.T4, actor="late")
+        stage.a.control("start", stories.T4, actor="late")
         facts = learned(facts, "IC_99", "start" if shown == facts.command else None)
     return facts
+
+
+def peer(stage: Stage, facts: Facts, _: bytes) -> Facts:
+    """The other machine hands off in the middle of it, and moves the branch on the hub."""
+    stage.b.seen("IC_99")
+    stage.b.sync(*facts.options, code=None)
+    return learned(facts, "IC_99")
+
+
+def committing(stage: Stage, facts: Facts, _: bytes) -> Facts:
+    """A person commits code of their own in the middle of it, and moves the branch here."""
+    if not _staged(stage.a):
+        return facts
+    stage.a.git("commit", "-qm", "mine", "--", "mine.txt")
+    return replace(facts, code=facts.code | {"mine.txt": "mine\n"}, options=("--with-code",))
+
+
+def staging(stage: Stage, facts: Facts, _: bytes) -> Facts:
+    """A person stages something in the middle of it."""
+    _staged(stage.a)
+    return facts
+
+
+def _staged(machine: Machine) -> bool:
+    """Whether git could take the index lock, which a stopped run's git may hold."""
+    time.sleep(0.05)  # it has only just been started
+    (machine.path / "mine.txt").write_text("mine\n")
+    done = machine.run("git", "add", "mine.txt", code=None)
+    if done.returncode:
+        assert "index.lock" in done.stderr
+        (machine.path / "mine.txt").unlink()
+    return done.returncode == 0
+
+
+WRITERS = (foreign, slow, ours, peer, committing, staging)
 
 
 def _one_more(poll: JsonObject | None) -> JsonObject:
@@ -78,8 +115,8 @@ def doomed() -> Iterator[Doomed]:
 @pytest.mark.parametrize(
     "writers",
     [
-        pytest.param((foreign, slow, ours), id="in turn"),
-        *(pytest.param((f,), id=f.__name__, marks=pytest.mark.slow) for f in (foreign, slow, ours)),
+        pytest.param(WRITERS, id="in turn"),
+        *(pytest.param((f,), id=f.__name__, marks=pytest.mark.slow) for f in WRITERS),
     ],
 )
 @pytest.mark.parametrize(
@@ -97,7 +134,7 @@ def test_a_writer_at_every_step(
     tmp_path: Path,
     doomed: Doomed,
     scenario: Callable[[Machine, Machine], Facts],
-    writers: tuple[Callable[[Machine, Facts, bytes], Facts], ...],
+    writers: tuple[Callable[[Stage, Facts, bytes], Facts], ...],
 ) -> None:
     stage = Stage(tmp_path, scenario)
     before = stage.a.bytes()
@@ -114,26 +151,33 @@ def _interrupted_once(
     stage: Stage,
     doomed: Doomed,
     step: int,
-    writer: Callable[[Machine, Facts, bytes], Facts],
+    writer: Callable[[Stage, Facts, bytes], Facts],
     before: bytes,
 ) -> bool:
     a, b, facts = stage.a, stage.b, stage.facts
-    sync = ("sync", "--json", *facts.options)
 
     def meanwhile() -> None:
         nonlocal facts
-        facts = writer(a, facts, before)
+        facts = writer(stage, facts, before)
 
     with facts.during(a):
-        run, going = doomed.interrupt(a, *sync, at_step=step, meanwhile=meanwhile)
+        run, going = doomed.interrupt(
+            a, "sync", "--json", *facts.options, at_step=step, meanwhile=meanwhile
+        )
         context = f"{writer.__name__} at {step}: {run.steps[min(step, len(run.steps)) - 1]}"
-        assert_synced(run, context)
+        if writer is committing:
+            assert run.code in {0, 1, 3}, f"{context}\n{run.out}{run.err}"
+        else:
+            assert_synced(run, context)
     if writer is slow and len(run.steps) - step < LAST_STEPS:
         return going
+    if writer is staging and (a.path / "mine.txt").exists():
+        assert a.git("diff", "--cached", "--name-only", "HEAD") == "mine.txt", context
+        a.git("rm", "-qf", "mine.txt")
     for machine in (a, b):
-        assert_synced(doomed.run(machine, *sync), context)
+        assert_synced(doomed.run(machine, "sync", "--json", *facts.options), context)
     if a.git("rev-parse", "HEAD") != stage.world.tip() or a.layout.handoff_behind.exists():
-        assert_synced(doomed.run(a, *sync), context)
+        assert_synced(doomed.run(a, "sync", "--json", *facts.options), context)
     assert_settled(stage.world, a, b)
     assert_known(facts, a, b, context=context)
     return going

@@ -60,14 +60,14 @@ class Story:
         self.facts = 0
         self.times: list[float] = []
 
-    def tell(self, name: str) -> None:
+    def tell(self, name: str, *, command: bool = True) -> None:
         """Something happens in the world, and one machine hears of it."""
         machine, mind = self.machines[name], self.minds[name]
         self.facts += 1
         comment = f"IC_{self.facts}"
         machine.seen(comment, ref=self.rng.choice([ITEM, ITEM, OTHER]))
         mind.seen.add(comment)
-        if self.rng.random() < 0.3:
+        if command and self.rng.random() < 0.3:
             hour, minute = divmod(self.facts, 60)
             decision = Decision(
                 command=self.rng.choice(sorted(RANK)),
@@ -124,6 +124,10 @@ def test_no_kill_loses_a_fact_or_asks_for_a_repair(world: World) -> None:
             if story.rng.random() < 0.5:
                 story.tell("b" if name == "a" else "a")
             context = f"seed {SEED}, {number}: {story.kill(name)}"
+            if story.rng.random() < 0.2:
+                # Nobody gives a command here: what they could see depends on the kill.
+                story.tell(name, command=False)
+                context += f", then {story.kill(name)}"
             story.sync(name, context)
         doomed.settle()
         for name in "abab":
