@@ -26,6 +26,10 @@ _LOCATION = (
     "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
 )  # fmt: skip
 
+#: By itself git syncs neither loose objects nor refs: after a power cut a branch could name a
+#: commit that is an empty file. Commits made and fetched here are on the disk first.
+_DURABLE = {"core.fsync": "committed", "core.fsyncMethod": "batch"}
+
 _GRACE_SECONDS = 1.0
 
 
@@ -61,6 +65,7 @@ class Git:
     git_dir: Path | None = None
     top: Path | None = None
     ssh_is_configured: bool = False
+    fsync_is_configured: bool = False
 
     def run(self, *args: str, data: bytes | None = None, literal: bool = True) -> Finished:
         """Run ``git args``; whatever the exit code. Raises ``DeadlineError``.
@@ -116,7 +121,18 @@ class Git:
             environment.pop("SSH_ASKPASS", None)  # git would open the desktop's window for http
             if not self.ssh_is_configured and not {"GIT_SSH", "GIT_SSH_COMMAND"} & set(environment):
                 environment["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
+        if not self.fsync_is_configured:
+            environment |= _settings(environment, _DURABLE)
         return environment
+
+
+def _settings(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """Git config for one command, after what the environment already has of it."""
+    count = int(environment.get("GIT_CONFIG_COUNT") or 0)
+    found = {"GIT_CONFIG_COUNT": str(count + len(settings))}
+    for number, (key, value) in enumerate(settings.items(), count):
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from handoff_sync.git import Deadline
 
 _ANSWERS = 5
+_FSYNC = {"core.fsync", "core.fsyncmethod", "core.fsyncobjectfiles"}
 _IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
@@ -76,8 +77,12 @@ def discover(git: Git) -> Repository:
         raise NoRepositoryError("the repository's path has a line break in it", hint="move it")
     top, git_dir, common, object_format, shallow = answers
     pinned = replace(git, directory=Path(top), git_dir=Path(git_dir), top=Path(top))
-    config = _config(pinned)
-    pinned = replace(pinned, ssh_is_configured="core.sshcommand" in config)
+    config = _config(replace(pinned, fsync_is_configured=True))  # as it is without our own
+    pinned = replace(
+        pinned,
+        ssh_is_configured="core.sshcommand" in config,
+        fsync_is_configured=not config.keys().isdisjoint(_FSYNC),
+    )
     return Repository(
         git=pinned,
         top=Path(top),
