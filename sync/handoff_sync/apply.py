@@ -74,21 +74,26 @@ class Application:
         with exclusive(self.layout.portable_lock, timeout=LOCK_SECONDS):
             daemon = is_held(self.layout.poll_pid)
             writes = self._writes(snapshot, recorded, start, merge, daemon=daemon)
-            files = writes.files
-            if (
-                merge != recorded.commit
-                or files != behind_map.load(self.layout.handoff_behind).files
-            ):
-                pending = BehindMap(tip=merge, previous=recorded.commit, files=files)
-                behind_map.save(self.layout.handoff_behind, pending, self.writer)
-            for name, (current, target) in writes.targets.items():
-                self.writer.swap(self.layout.portable / name, target, current)
+            known = behind_map.load(self.layout.handoff_behind)
+            pending = BehindMap(tip=merge, previous=recorded.commit)
+            if writes.targets or merge != recorded.commit or writes.files != known.files:
+                self._carry_out(writes, pending)
+            if not daemon and is_held(self.layout.poll_pid):
+                # It has started since, and may have read the ledgers before they were written.
+                self._carry_out(_given_back(writes), pending)
             if merge != recorded.commit:
                 self._move(recorded.commit, merge)
         if writes.targets:
             with contextlib.suppress(HandoffError, OSError):
                 # Derived, and read by nobody: it must not hide a sync that has happened.
                 WorkItemStore(self.layout).reindex(writes.targets)
+
+    def _carry_out(self, writes: _Writes, pending: BehindMap) -> None:
+        """Steps (a) and (b): the map, then the files."""
+        known = replace(pending, files=writes.files)
+        behind_map.save(self.layout.handoff_behind, known, self.writer)
+        for name, (current, target) in writes.targets.items():
+            self.writer.swap(self.layout.portable / name, target, current)
 
     def finish(self, merge: str | None) -> None:
         """After the report: drop the entries of files that show the merge, or are based on it.
@@ -224,6 +229,19 @@ class _Writes:
 
     files: dict[str, BehindFile]
     targets: dict[str, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
+
+
+def _given_back(writes: _Writes) -> _Writes:
+    """What was written, with the ledgers as they were before, and held."""
+    back = _Writes(files=dict(writes.files))
+    for name, (before, written) in writes.targets.items():
+        if before is None or written is None:
+            continue
+        target, held = _held_back(name, before, written)
+        if held:
+            back.targets[name] = written, target
+            back.files[name] = replace(back.files[name], after=fingerprint(target), held=held)
+    return back
 
 
 def _held_back(name: str, current: bytes, target: bytes) -> tuple[bytes, JsonObject]:
