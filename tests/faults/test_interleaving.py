@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -181,3 +181,48 @@ def _interrupted_once(
     assert_settled(stage.world, a, b)
     assert_known(facts, a, b, context=context)
     return going
+
+
+@pytest.mark.parametrize(
+    ("scenario", "first"),
+    [
+        pytest.param(stories.merges, "open", id="merges, from the first file written"),
+        pytest.param(stories.merges, "", id="merges", marks=pytest.mark.slow),
+        pytest.param(stories.receives, "", id="receives", marks=pytest.mark.slow),
+    ],
+)
+def test_a_daemon_that_starts_at_every_step(
+    tmp_path: Path,
+    doomed: Doomed,
+    scenario: Callable[[Machine, Machine], Facts],
+    first: str,
+) -> None:
+    stage = Stage(tmp_path, scenario)
+    steps = doomed.interrupt(stage.a, "sync", at_step=0, meanwhile=lambda: None)[0].steps
+    assert len(steps) > LEAST_STEPS, "the steps were counted"
+    start = next(number for number, name in enumerate(steps, 1) if name.startswith(first))
+    for step in range(start, len(steps) + 1):
+        stage.reset()
+        _started_once(stage, doomed, step)
+
+
+def _started_once(stage: Stage, doomed: Doomed, step: int) -> None:
+    a, b, facts = stage.a, stage.b, learned(stage.facts, "IC_99")
+    ledgers: list[JsonObject] = []
+    with ExitStack() as running:
+
+        def start() -> None:
+            running.enter_context(stories.daemon(a))
+            poll = a.record()["poll"]
+            assert isinstance(poll, dict)
+            ledgers.append(poll)
+
+        run, _ = doomed.interrupt(a, "sync", "--json", at_step=step, meanwhile=start)
+        context = f"started at {step}: {run.steps[step - 1]}"
+        assert_synced(run, context)
+        a.put("poll", _one_more(ledgers[0]))
+        assert_synced(doomed.run(a, "sync", "--json"), context)
+    for machine in (a, b, a):
+        assert_synced(doomed.run(machine, "sync", "--json"), context)
+    assert_settled(stage.world, a, b)
+    assert_known(facts, a, b, context=context)
