@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from handoff_state.codec import as_object
 from handoff_state.control import (
     ABSENT,
     CLOSED,
@@ -135,9 +136,14 @@ def _changes(
         if record is None:
             return history.version(parent, name) is not None
         return before != ABSENT and not _reopened(history, name, record, parent)
-    if decision in {CLOSED, "null"}:
-        return before not in {CLOSED, "null"}
-    return decision != before
+    if decision == CLOSED == before:
+        return _closed_at(record) != _closed_at(history.record(parent, name))
+    return decision != before and (decision, before) != ("null", CLOSED)
+
+
+def _closed_at(record: JsonObject | None) -> JSON:
+    # Reopened and closed again between two commits: the item was closed anew.
+    return as_object((record or {}).get("ended")).get("at")
 
 
 def _reopened(history: History, name: str, record: JsonObject, parent: str | None) -> bool:
