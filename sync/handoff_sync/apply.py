@@ -170,15 +170,24 @@ class Application:
         }
         # A file with sections held back is looked at anew each time: the daemon may be gone.
         differing |= {name for name, entry in recorded.files.items() if entry.held} & names
-        ours, *others = self.history.commit(merge).parents or (None,)
-        if ours is None or ours != recorded.commit:
-            return differing  # a fast-forward: what it changed is what differs
-        for side in others:
-            theirs = self.history.entries(side)
-            for base in self.history.merge_bases([ours], side):
-                past = self.history.entries(base)
-                differing |= {n for n in names if theirs.get(n) != past.get(n)}
-        return differing
+        return differing | (self._learned(recorded.commit, merge) & names)
+
+    def _learned(self, ours: str | None, merge: str) -> set[str]:
+        """Records that merges new to ``ours`` tell of, though their bytes may be as they were.
+
+        A decision a peer's merge has set aside shows in the graph only, and nobody here has
+        heard of it before the report.
+        """
+        learned: set[str] = set()
+        if ours is None or ours == merge:
+            return learned
+        for oid in self.history.between(ours, merge):
+            first, *others = self.history.commit(oid).parents or (None,)
+            for side in others:
+                met = self.history.merge_bases([ours], side) if first == ours else [first]
+                for past in met or [None]:
+                    learned |= self.history.differing(self.history.here(past), side)
+        return learned
 
     def _plan_write(
         self,

@@ -42,6 +42,21 @@ class History:
         """A commit. Raises ``MissingObjectError``."""
         return self.store.commit(oid)
 
+    def here(self, commit: str | None) -> str | None:
+        """A commit, or None when it is gone or beyond a shallow edge."""
+        try:
+            if commit is not None:
+                self.store.commit(commit)
+        except MissingObjectError:
+            return None
+        return commit
+
+    def differing(self, old: str | None, new: str | None) -> set[str]:
+        """The names of the records that are not the same at two commits."""
+        if self.folder_oid(old) == self.folder_oid(new):
+            return set()
+        return {name for name, _ in self.entries(old).items() ^ self.entries(new).items()}
+
     def folder_oid(self, commit: str | None) -> str | None:
         """The tree oid of ``portable/`` at a commit; None when it has none."""
         if commit is None:

@@ -89,13 +89,7 @@ class Planner:
         return entry.oid if entry else None
 
     def _known(self, oid: str | None) -> bool:
-        if oid is None:
-            return True
-        try:
-            self.history.commit(oid)
-        except LookupError:
-            return False
-        return True
+        return oid is None or self.history.here(oid) is not None
 
     def _commit_all(
         self,

@@ -19,13 +19,14 @@ from handoff_sync.history import is_record_name
 from handoff_sync.objectstore import blob_oid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from handoff_state.behind import BehindFile, BehindMap
     from handoff_state.codec import JsonObject
     from handoff_state.layout import StateLayout
     from handoff_sync.findings import Finding
     from handoff_sync.history import History
+    from handoff_sync.objectstore import Entry
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,7 +62,8 @@ def take(
     """
     snapshot = Snapshot()
     recorded = history.entries(tip)
-    folder = _open(layout, has_records=bool(recorded))
+    expected = _expected(history, recorded, behind)
+    folder = _open(layout, has_records=bool(expected))
     if folder is None:
         return snapshot
     try:
@@ -70,11 +72,13 @@ def take(
                 snapshot.findings += _stranger(folder, name)
                 continue
             entry = behind.files.get(name)
-            known = recorded.get(name) if entry is None else history.version(entry.base, name)
+            known = recorded.get(name)
+            if entry is not None:
+                known = history.version(history.here(entry.base), name)
             _read(snapshot, folder, name, known.oid if known else None, entry, history, guard)
     finally:
         os.close(folder)
-    if len(recorded) > 1 and not {*snapshot.disk, *snapshot.quarantined} & recorded.keys():
+    if len(expected) > 1 and not {*snapshot.disk, *snapshot.quarantined} & expected:
         # One record gone is somebody's drop. All of them at once is an unmounted disk, a
         # clone without checkout, or a slip; nothing is inferred from it.
         raise RefusedError(
@@ -82,6 +86,16 @@ def take(
             hint="bring them back (git checkout -- PATH); if you mean it, git rm them and commit",
         )
     return snapshot
+
+
+def _expected(history: History, recorded: Mapping[str, Entry], behind: BehindMap) -> set[str]:
+    """The records this disk should show: a file that is behind, only if its base has it."""
+    late = {
+        name
+        for name, entry in behind.files.items()
+        if history.version(history.here(entry.base), name) is not None
+    }
+    return (recorded.keys() - behind.files.keys()) | late
 
 
 def machine(layout: StateLayout, *, home: str, host: str) -> Machine:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from world import FILE, ITEM, Machine, World
+from world import FILE, ITEM, SCRIPT, Machine, World
 
 if TYPE_CHECKING:
     from handoff_state.codec import JsonObject
@@ -270,3 +270,42 @@ def test_a_conflict_names_the_commits_to_look_in(pair: tuple[Machine, Machine]) 
     texts = [b.git("show", f"{oid}:.the-loop/portable/{FILE}", code=None) for oid in named]
     assert any('"a"' in text for text in texts)
     assert any('"b"' in text for text in texts)
+
+
+def test_a_cleanup_set_aside_by_the_peer_is_not_answered_by_a_start_before_the_report(
+    pair: tuple[Machine, Machine], world: World
+) -> None:
+    """The merge left the bytes as they were, so only the graph says that there was more."""
+    a, b = pair
+    a.control("start", T1)
+    shared(a, b)
+    a.control("stop", T2)
+    a.sync()
+    b.control("cleanup", T2)
+    b.sync(code=1)
+    a.control("stop", T3)
+    unreported = f"{SCRIPT} sync --json >/dev/full"
+    assert a.run("sh", "-c", unreported, code=None).returncode not in {0, 1}
+    a.control("start", "2026-09-14T12:00:00Z")
+    for machine in (a, b, a):
+        machine.sync(code=None)
+    assert a.command() == b.command() == "cleanup"
+    assert a.bytes() == b.bytes()
+    assert world.tip() == a.git("rev-parse", "HEAD")
+
+
+def test_an_item_closed_again_is_not_answered_by_a_start_that_knew_the_first_closure(
+    pair: tuple[Machine, Machine],
+) -> None:
+    a, b = pair
+    first: JsonObject = {"state": "closed", "kind": "issue", "at": T1}
+    a.put("ended", first)
+    shared(a, b)
+    a.put("ended", None)
+    a.put("ended", first | {"at": T2})
+    b.control("start", T3)
+    a.sync()
+    b.sync(code=None)
+    a.sync(code=None)
+    assert not a.command()
+    assert a.bytes() == b.bytes()
